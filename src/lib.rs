@@ -1,0 +1,6 @@
+//! A pure-Rust interpreter and workbench for OpenVINO IR.
+
+mod kernel;
+pub mod op;
+pub mod ops;
+pub mod tensor;

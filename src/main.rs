@@ -1,0 +1,2 @@
+//! The command line; see the module `cli` of the library.
+fn main() {}

@@ -1,0 +1,127 @@
+//! How an operation is made from a layer: one row of its folder's table.
+
+use std::any::Any;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::attrs::{self, Attr, AttrError};
+use super::{Op, OpError};
+use crate::tensor::SharedBytes;
+
+/// Attributes as written: name and value.
+pub type AttributeList = Vec<(&'static str, String)>;
+
+/// Where the bytes of constants come from.
+pub trait Weights {
+    /// The `len` bytes at `offset`.
+    ///
+    /// # Errors
+    /// When they are not there; the message says what is.
+    fn slice(&self, offset: u64, len: u64) -> Result<SharedBytes, OpError>;
+}
+
+/// What a layer gives to the operation made from it.
+#[derive(Clone, Copy)]
+pub struct LayerData<'a> {
+    /// The attributes, in document order.
+    pub attributes: &'a [Attr<'a>],
+    /// Where the bytes of constants come from.
+    pub weights: &'a dyn Weights,
+}
+
+/// An operation read from a layer, with the positions (in [`LayerData::attributes`]) of the
+/// attributes it does not know.
+pub(crate) type ReadResult = Result<(Box<dyn Op>, Vec<usize>), ReadError>;
+
+/// Why no operation can be made from a layer.
+#[derive(Debug)]
+pub(crate) enum ReadError {
+    /// An attribute is missing or wrong.
+    Attribute(AttrError),
+    /// The constant's bytes are not there or not right.
+    Weights(OpError),
+}
+
+impl From<AttrError> for ReadError {
+    fn from(error: AttrError) -> Self {
+        Self::Attribute(error)
+    }
+}
+
+enum Reader {
+    Layer(fn(&LayerData<'_>) -> ReadResult),
+    Fixed(fn() -> Box<dyn Op>),
+}
+
+/// One row of the registry: an operation's type, and the versions that one Rust type implements.
+pub struct OpDef {
+    /// The operation's type as the specification writes it, such as `Gather`.
+    pub name: &'static str,
+    /// The opsets that introduced the versions implemented.
+    pub versions: &'static [u8],
+    reader: Reader,
+    writer: fn(&dyn Op) -> AttributeList,
+}
+
+impl OpDef {
+    pub(crate) fn read(&self, layer: &LayerData<'_>) -> ReadResult {
+        match self.reader {
+            Reader::Layer(read) => read(layer),
+            Reader::Fixed(make) => Ok((make(), (0..layer.attributes.len()).collect())),
+        }
+    }
+
+    /// The attributes of an operation made by this row, as IR spells them.
+    pub fn attributes(&self, op: &dyn Op) -> AttributeList {
+        (self.writer)(op)
+    }
+}
+
+impl std::fmt::Debug for OpDef {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}{:?}", self.name, self.versions)
+    }
+}
+
+/// A row for an operation whose attributes are the fields of `T`.
+pub(crate) const fn def<T>(name: &'static str, versions: &'static [u8]) -> OpDef
+where
+    T: Op + DeserializeOwned + Serialize,
+{
+    def_with::<T>(name, versions, |layer| {
+        let (op, unknown) = attrs::read::<T>(layer.attributes)?;
+        Ok((Box::new(op), unknown))
+    })
+}
+
+/// A row for versions without attributes: `make` gives the operation they are.
+pub(crate) const fn fixed(
+    name: &'static str,
+    versions: &'static [u8],
+    make: fn() -> Box<dyn Op>,
+) -> OpDef {
+    OpDef {
+        name,
+        versions,
+        reader: Reader::Fixed(make),
+        writer: |_| Vec::new(),
+    }
+}
+
+/// A row for an operation that is more than its attributes.
+pub(crate) const fn def_with<T: Op + Serialize>(
+    name: &'static str,
+    versions: &'static [u8],
+    read: fn(&LayerData<'_>) -> ReadResult,
+) -> OpDef {
+    OpDef {
+        name,
+        versions,
+        reader: Reader::Layer(read),
+        writer: |op| {
+            let op: &dyn Any = op;
+            op.downcast_ref::<T>().map_or_else(Vec::new, attrs::write)
+        },
+    }
+}

@@ -1,0 +1,121 @@
+//! What inference knows of an input, and the questions operations ask of it.
+
+use std::borrow::Cow;
+
+use super::{OpError, bail, ensure};
+use crate::tensor::{ElementType, PartialShape, Tensor, ValueRange};
+
+/// An input as inference sees it.
+#[derive(Debug, Clone)]
+pub struct Input<'a> {
+    /// The element type; may be dynamic.
+    pub element_type: ElementType,
+    /// The shape, as far as it is known.
+    pub shape: Cow<'a, PartialShape>,
+    /// The elements, when all are known.
+    pub value: Option<&'a Tensor>,
+    /// What is known of the elements of a small integer tensor.
+    pub ranges: Option<&'a [ValueRange]>,
+}
+
+impl<'a> Input<'a> {
+    /// An input of which type and shape are known, but no elements.
+    pub fn new(element_type: ElementType, shape: &'a PartialShape) -> Self {
+        Self {
+            element_type,
+            shape: Cow::Borrowed(shape),
+            value: None,
+            ranges: None,
+        }
+    }
+
+    /// An input that is fully known.
+    pub fn of(tensor: &'a Tensor) -> Self {
+        Self {
+            element_type: tensor.element_type(),
+            shape: Cow::Owned(PartialShape::from(tensor.shape())),
+            value: Some(tensor),
+            ranges: None,
+        }
+    }
+
+    /// The rank, if known.
+    pub fn rank(&self) -> Option<usize> {
+        self.shape.rank()
+    }
+
+    /// The elements as integers, when all are known. `None` for types that are not integers.
+    pub fn ints(&self) -> Option<Vec<i64>> {
+        if let Some(value) = self.value {
+            return ints(value);
+        }
+        self.ranges?.iter().map(|r| r.value()).collect()
+    }
+
+    /// What is known of the elements of an integer tensor, when anything is.
+    pub fn ranges(&self) -> Option<Cow<'a, [ValueRange]>> {
+        if let Some(ranges) = self.ranges {
+            return Some(Cow::Borrowed(ranges));
+        }
+        let values = ints(self.value?)?;
+        Some(values.into_iter().map(ValueRange::exact).collect())
+    }
+
+    /// Checks that the element type is an integer (or not known).
+    ///
+    /// # Errors
+    /// When it is another type; `what` names the input.
+    pub fn expect_integer(&self, what: &str) -> Result<(), OpError> {
+        ensure!(
+            self.element_type.is_integer() || !self.element_type.is_static(),
+            "{what} must be integers, got {}",
+            self.element_type
+        );
+        Ok(())
+    }
+
+    /// Checks that the input is a scalar or has one dimension.
+    ///
+    /// # Errors
+    /// When it has more; `what` names the input.
+    pub fn expect_at_most_1d(&self, what: &str) -> Result<(), OpError> {
+        ensure!(
+            self.rank().is_none_or(|r| r <= 1),
+            "{what} must be a scalar or 1-D, got shape {}",
+            self.shape
+        );
+        Ok(())
+    }
+
+    /// The single integer this input holds: a scalar or a 1-D tensor of one element. `None` if
+    /// it is not known yet.
+    ///
+    /// # Errors
+    /// When type or shape are something else; `what` names the input.
+    pub fn int_scalar(&self, what: &str) -> Result<Option<i64>, OpError> {
+        self.expect_integer(what)?;
+        self.expect_at_most_1d(what)?;
+        ensure!(
+            self.shape.elements().contains(1),
+            "{what} must be one number, got shape {}",
+            self.shape
+        );
+        match self.ints() {
+            Some(values) if values.len() != 1 => {
+                bail!("{what} must be one number, got {}", values.len())
+            }
+            Some(values) => Ok(Some(values[0])),
+            None => Ok(None),
+        }
+    }
+}
+
+/// The elements of an integer (or boolean) tensor, widened. A `u64` above `i64::MAX` becomes
+/// `i64::MAX`, which no shape, axis or index can reach either.
+pub fn ints(tensor: &Tensor) -> Option<Vec<i64>> {
+    let ty = tensor.element_type();
+    if !ty.is_integer() && ty != ElementType::Boolean {
+        return None;
+    }
+    Some(crate::tensor::convert::to_i64(tensor))
+}

@@ -1,0 +1,226 @@
+//! The contract of an operation: what it is given, what it must answer.
+//!
+//! An operation knows nothing of files, graphs or its own name. [`Op::infer`] is the only code
+//! that computes element types and shapes; [`Op::eval`] fills outputs that are already allocated
+//! as inferred. The loader and the executor, the only two callers, add the place to errors.
+
+pub mod attrs;
+mod def;
+mod input;
+
+use std::any::Any;
+use std::fmt::{self, Debug};
+
+use smallvec::SmallVec;
+
+pub use def::{AttributeList, LayerData, OpDef, Weights};
+pub(crate) use def::{ReadError, ReadResult, def, def_with, fixed};
+pub use input::Input;
+
+use crate::tensor::{ElementType, PartialShape, Tensor, TensorError, ValueRange};
+
+/// An operation with its attributes.
+pub trait Op: Any + Debug + Send + Sync {
+    /// The types and shapes of the outputs.
+    ///
+    /// Called with intervals when a model is loaded, and with exact shapes (and values, for
+    /// inputs that decide a shape) before [`Op::eval`] for what stayed unknown.
+    ///
+    /// # Errors
+    /// When the inputs cannot belong to this operation.
+    fn infer(&self, inputs: &[Input<'_>]) -> Result<Outputs, OpError>;
+
+    /// Fills the outputs.
+    ///
+    /// # Errors
+    /// When the values of the inputs are not allowed.
+    fn eval(&self, io: Io<'_>) -> Result<(), OpError>;
+
+    /// Whether output 0 has the elements of input 0, in order, under the inferred shape. The
+    /// executor then shares them and never calls [`Op::eval`].
+    fn reshapes(&self) -> bool {
+        false
+    }
+
+    /// The inputs whose elements the operation moves to its outputs without changing them; any
+    /// other element of an output is zero. What is known of shape computations flows through.
+    fn moves(&self) -> Moves {
+        Moves::None
+    }
+
+    /// What is known of the elements of output 0, given what is known of the inputs' elements,
+    /// for operations on integers that compute (those that only move elements need no answer).
+    fn infer_value(&self, _inputs: &[Input<'_>], _output: &Output) -> Option<Vec<ValueRange>> {
+        None
+    }
+
+    /// The value of output 0, for an operation that is a constant.
+    ///
+    /// # Errors
+    /// When the constant cannot be read.
+    fn constant(&self) -> Option<Result<&Tensor, OpError>> {
+        None
+    }
+
+    /// The role in the graph's signature.
+    fn role(&self) -> Role {
+        Role::Inner
+    }
+}
+
+/// What an operation is to the graph around it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// A layer like any other.
+    Inner,
+    /// An input of the graph.
+    Parameter,
+    /// An output of the graph.
+    Result,
+}
+
+/// Which inputs an operation only moves (see [`Op::moves`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moves {
+    /// None: the operation computes.
+    None,
+    /// These inputs.
+    Inputs(&'static [usize]),
+    /// All of them.
+    All,
+}
+
+impl Moves {
+    /// Whether input `index` is moved.
+    pub fn includes(self, index: usize) -> bool {
+        match self {
+            Moves::None => false,
+            Moves::Inputs(inputs) => inputs.contains(&index),
+            Moves::All => true,
+        }
+    }
+}
+
+/// The inferred outputs of an operation.
+pub type Outputs = SmallVec<[Output; 1]>;
+
+/// The inferred type and shape of one output.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Output {
+    /// The element type; dynamic if an input's is.
+    pub element_type: ElementType,
+    /// The shape, as far as it is known.
+    pub shape: PartialShape,
+}
+
+impl Output {
+    /// An output of this type and shape.
+    pub fn new(element_type: ElementType, shape: impl Into<PartialShape>) -> Self {
+        Self {
+            element_type,
+            shape: shape.into(),
+        }
+    }
+
+    /// The only output of an operation.
+    pub fn single(element_type: ElementType, shape: impl Into<PartialShape>) -> Outputs {
+        smallvec::smallvec![Self::new(element_type, shape)]
+    }
+
+    /// Whether type and shape are fully known.
+    pub fn is_static(&self) -> bool {
+        self.element_type.is_static() && self.shape.is_static()
+    }
+}
+
+impl fmt::Display for Output {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.element_type, self.shape)
+    }
+}
+
+/// What an evaluation reads and writes.
+#[derive(Debug)]
+pub struct Io<'a> {
+    /// The inputs, as many as are connected.
+    pub inputs: &'a [&'a Tensor],
+    /// The outputs, allocated as inferred with unspecified elements: every element must be
+    /// written. An output whose size depends on data is empty; the operation puts a tensor there.
+    pub outputs: &'a mut [Tensor],
+}
+
+/// Why an operation refuses its inputs.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct OpError {
+    /// Found and expected, lower case, without a full stop.
+    pub message: String,
+    /// What kind of problem it is.
+    pub kind: OpErrorKind,
+}
+
+/// The kind of an [`OpError`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OpErrorKind {
+    /// The inputs are not allowed.
+    Invalid,
+    /// The inputs are allowed, but not supported here.
+    Unsupported,
+    /// A limit was reached, or memory ran out.
+    Limit,
+}
+
+impl OpError {
+    /// The inputs are not allowed.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            kind: OpErrorKind::Invalid,
+        }
+    }
+
+    /// The inputs are allowed, but not supported here.
+    pub fn unsupported(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            kind: OpErrorKind::Unsupported,
+        }
+    }
+
+    /// A limit was reached.
+    pub fn limit(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            kind: OpErrorKind::Limit,
+        }
+    }
+}
+
+impl From<TensorError> for OpError {
+    fn from(error: TensorError) -> Self {
+        match error {
+            TensorError::OutOfMemory(_) | TensorError::TooLarge(..) => {
+                Self::limit(error.to_string())
+            }
+            _ => Self::new(error.to_string()),
+        }
+    }
+}
+
+/// Returns an [`OpError`] with a formatted message.
+macro_rules! bail {
+    ($($arg:tt)*) => {
+        return Err($crate::op::OpError::new(format!($($arg)*)))
+    };
+}
+
+/// Returns an [`OpError`] with a formatted message unless the condition holds.
+macro_rules! ensure {
+    ($condition:expr, $($arg:tt)*) => {
+        if !$condition {
+            return Err($crate::op::OpError::new(format!($($arg)*)));
+        }
+    };
+}
+
+pub(crate) use {bail, ensure};

@@ -1,0 +1,39 @@
+//! Parameter-1: an input of the model.
+//!
+//! <https://docs.openvino.ai/2026/documentation/openvino-ir-format/operation-sets/operation-specs/infrastructure/parameter-1.html>
+
+use serde::{Deserialize, Serialize};
+
+use crate::op::{Input, Io, Op, OpError, Output, Outputs, Role};
+use crate::tensor::{ElementType, PartialShape};
+
+/// An input of the model. A missing `shape` is a scalar, a missing `element_type` is dynamic.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(default)]
+pub(crate) struct Parameter {
+    pub(crate) shape: PartialShape,
+    pub(crate) element_type: ElementType,
+}
+
+impl Default for Parameter {
+    fn default() -> Self {
+        Self {
+            shape: PartialShape::scalar(),
+            element_type: ElementType::Dynamic,
+        }
+    }
+}
+
+impl Op for Parameter {
+    fn infer(&self, _inputs: &[Input<'_>]) -> Result<Outputs, OpError> {
+        Ok(Output::single(self.element_type, self.shape.clone()))
+    }
+
+    fn eval(&self, _io: Io<'_>) -> Result<(), OpError> {
+        Err(OpError::new("no value was given"))
+    }
+
+    fn role(&self) -> Role {
+        Role::Parameter
+    }
+}

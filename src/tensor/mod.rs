@@ -1,0 +1,16 @@
+//! Tensors: element types, shapes, storage, packed and narrow formats, conversion.
+
+mod buffer;
+pub mod convert;
+mod element;
+pub mod float;
+pub mod pack;
+mod partial;
+mod shape;
+mod tensor;
+
+pub use buffer::SharedBytes;
+pub use element::{Class, Element, ElementType};
+pub use partial::{Dimension, PartialShape, ShapeSyntaxError, Symbol, ValueRange};
+pub use shape::Shape;
+pub use tensor::{Tensor, TensorError, Text};

@@ -1,0 +1,504 @@
+//! A tensor: element type, shape and elements.
+
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use super::buffer::{Buffer, SharedBytes};
+use super::{Element, ElementType, Shape};
+
+/// One element of a string tensor: bytes that are UTF-8 by intention, not by guarantee.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Text(Arc<[u8]>);
+
+impl Text {
+    /// The text as Rust's string, with U+FFFD in place of what is not UTF-8.
+    pub fn to_str(&self) -> std::borrow::Cow<'_, str> {
+        String::from_utf8_lossy(&self.0)
+    }
+}
+
+impl Deref for Text {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl Default for Text {
+    fn default() -> Self {
+        Self(Arc::from([]))
+    }
+}
+
+impl From<&str> for Text {
+    fn from(text: &str) -> Self {
+        Self(text.as_bytes().into())
+    }
+}
+
+impl From<&[u8]> for Text {
+    fn from(bytes: &[u8]) -> Self {
+        Self(bytes.into())
+    }
+}
+
+impl fmt::Debug for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.to_str(), f)
+    }
+}
+
+/// Why a tensor cannot be made, or viewed as asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TensorError {
+    /// The view asked for has another element type.
+    #[error("the tensor holds {found}, not {expected}")]
+    ElementType {
+        /// What the tensor holds.
+        found: ElementType,
+        /// What was asked for.
+        expected: ElementType,
+    },
+    /// The number of elements or bytes does not belong to the shape.
+    #[error("shape {shape} of {element_type} needs {expected} {unit}, got {found}")]
+    Length {
+        /// The tensor's shape.
+        shape: Shape,
+        /// The tensor's element type.
+        element_type: ElementType,
+        /// What the shape needs.
+        expected: usize,
+        /// What was given.
+        found: usize,
+        /// `bytes` or `elements`.
+        unit: &'static str,
+    },
+    /// The shape has more elements than memory can address.
+    #[error("shape {0} of {1} is too large")]
+    TooLarge(Shape, ElementType),
+    /// The allocator refused.
+    #[error("cannot allocate {0} bytes")]
+    OutOfMemory(usize),
+    /// `Dynamic` is not the type of any tensor.
+    #[error("a tensor needs an element type, dynamic is none")]
+    Dynamic,
+}
+
+#[derive(Clone)]
+enum Storage {
+    Owned(Arc<Buffer>),
+    Shared(SharedBytes),
+    Strings(Arc<Vec<Text>>),
+}
+
+/// Elements of one type in row-major order. Cloning is cheap: the elements are shared until one
+/// of the clones is written to.
+#[derive(Clone)]
+pub struct Tensor {
+    element_type: ElementType,
+    shape: Shape,
+    storage: Storage,
+}
+
+impl Tensor {
+    /// A tensor of zeros (`false`, empty strings).
+    ///
+    /// # Errors
+    /// When the size overflows or memory runs out.
+    pub fn zeros(element_type: ElementType, shape: impl Into<Shape>) -> Result<Self, TensorError> {
+        let shape = shape.into();
+        let storage = match element_type {
+            ElementType::Dynamic => return Err(TensorError::Dynamic),
+            ElementType::String => {
+                let count = elements(element_type, &shape)?;
+                let mut strings = Vec::new();
+                strings
+                    .try_reserve_exact(count)
+                    .map_err(|_| TensorError::OutOfMemory(count * size_of::<Text>()))?;
+                strings.resize(count, Text::default());
+                Storage::Strings(Arc::new(strings))
+            }
+            _ => {
+                let bytes = storage_bytes(element_type, &shape)?;
+                let buffer = Buffer::zeroed(bytes).map_err(|_| TensorError::OutOfMemory(bytes))?;
+                Storage::Owned(Arc::new(buffer))
+            }
+        };
+        Ok(Self {
+            element_type,
+            shape,
+            storage,
+        })
+    }
+
+    /// A tensor of the given elements.
+    ///
+    /// # Errors
+    /// When the number of elements is not the shape's.
+    pub fn new<T: Element>(shape: impl Into<Shape>, data: &[T]) -> Result<Self, TensorError> {
+        let mut tensor = Self::zeros_for(T::TYPE, shape.into(), data.len())?;
+        tensor.as_mut_slice::<T>()?.copy_from_slice(data);
+        Ok(tensor)
+    }
+
+    fn zeros_for(ty: ElementType, shape: Shape, found: usize) -> Result<Self, TensorError> {
+        let expected = elements(ty, &shape)?;
+        if expected != found {
+            return Err(TensorError::Length {
+                shape,
+                element_type: ty,
+                expected,
+                found,
+                unit: "elements",
+            });
+        }
+        Self::zeros(ty, shape)
+    }
+
+    /// A scalar.
+    pub fn scalar<T: Element>(value: T) -> Self {
+        Self::new(Shape::scalar(), &[value]).expect("a scalar has one element")
+    }
+
+    /// A one-dimensional tensor.
+    pub fn vector<T: Element>(data: &[T]) -> Self {
+        Self::new([data.len()], data).expect("a slice has its own length")
+    }
+
+    /// A tensor of strings.
+    ///
+    /// # Errors
+    /// When the number of strings is not the shape's.
+    pub fn strings(shape: impl Into<Shape>, strings: Vec<Text>) -> Result<Self, TensorError> {
+        let shape = shape.into();
+        let expected = elements(ElementType::String, &shape)?;
+        if expected != strings.len() {
+            return Err(TensorError::Length {
+                shape,
+                element_type: ElementType::String,
+                expected,
+                found: strings.len(),
+                unit: "elements",
+            });
+        }
+        Ok(Self {
+            element_type: ElementType::String,
+            shape,
+            storage: Storage::Strings(Arc::new(strings)),
+        })
+    }
+
+    /// A tensor over little-endian bytes as IR stores them (packed types packed).
+    ///
+    /// The bytes are shared where their alignment allows, and copied where not. Booleans are
+    /// copied only if one of them is neither 0 nor 1.
+    ///
+    /// # Errors
+    /// When the number of bytes is not the shape's, or memory runs out.
+    pub fn from_bytes(
+        element_type: ElementType,
+        shape: impl Into<Shape>,
+        bytes: SharedBytes,
+    ) -> Result<Self, TensorError> {
+        let shape = shape.into();
+        let expected = storage_bytes(element_type, &shape)?;
+        if bytes.len() != expected {
+            return Err(TensorError::Length {
+                shape,
+                element_type,
+                expected,
+                found: bytes.len(),
+                unit: "bytes",
+            });
+        }
+        let data = bytes.as_bytes();
+        let align = (element_type.bits() / 8).clamp(1, 16);
+        let aligned = data.as_ptr().addr().is_multiple_of(align);
+        let normal = element_type != ElementType::Boolean || data.iter().all(|&b| b <= 1);
+        if aligned && normal && cfg!(target_endian = "little") {
+            return Ok(Self {
+                element_type,
+                shape,
+                storage: Storage::Shared(bytes),
+            });
+        }
+        let mut tensor = Self::zeros(element_type, shape)?;
+        let out = tensor.bytes_mut();
+        out.copy_from_slice(data);
+        if element_type == ElementType::Boolean {
+            out.iter_mut().for_each(|b| *b = u8::from(*b != 0));
+        }
+        if cfg!(target_endian = "big") && align > 1 {
+            out.chunks_exact_mut(align).for_each(<[u8]>::reverse);
+        }
+        Ok(tensor)
+    }
+
+    /// The element type.
+    pub fn element_type(&self) -> ElementType {
+        self.element_type
+    }
+
+    /// The shape.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.shape.elements().unwrap_or(0)
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The number of bytes the elements occupy (for strings: their text).
+    pub fn byte_len(&self) -> usize {
+        match &self.storage {
+            Storage::Owned(_) | Storage::Shared(_) => self.bytes().len(),
+            Storage::Strings(strings) => strings.iter().map(|s| s.len()).sum(),
+        }
+    }
+
+    /// The same elements under another shape.
+    ///
+    /// # Errors
+    /// When the number of elements differs.
+    pub fn with_shape(&self, shape: impl Into<Shape>) -> Result<Self, TensorError> {
+        let shape = shape.into();
+        let expected = elements(self.element_type, &shape)?;
+        if expected != self.len() {
+            return Err(TensorError::Length {
+                shape,
+                element_type: self.element_type,
+                expected,
+                found: self.len(),
+                unit: "elements",
+            });
+        }
+        Ok(Self {
+            element_type: self.element_type,
+            shape,
+            storage: self.storage.clone(),
+        })
+    }
+
+    /// The elements.
+    ///
+    /// # Errors
+    /// When the tensor holds another type.
+    pub fn as_slice<T: Element>(&self) -> Result<&[T], TensorError> {
+        self.expect_type(T::TYPE)?;
+        // Every tensor is aligned for its type and holds valid booleans by construction.
+        Ok(bytemuck::checked::cast_slice(self.bytes()))
+    }
+
+    /// The elements for writing. Copies them first if a clone shares them.
+    ///
+    /// # Errors
+    /// When the tensor holds another type.
+    pub fn as_mut_slice<T: Element>(&mut self) -> Result<&mut [T], TensorError> {
+        self.expect_type(T::TYPE)?;
+        Ok(bytemuck::checked::cast_slice_mut(self.bytes_mut()))
+    }
+
+    /// The strings.
+    ///
+    /// # Errors
+    /// When the tensor holds another type.
+    pub fn as_strings(&self) -> Result<&[Text], TensorError> {
+        match &self.storage {
+            Storage::Strings(strings) => Ok(strings),
+            _ => Err(self.wrong_type(ElementType::String)),
+        }
+    }
+
+    /// The strings for writing.
+    ///
+    /// # Errors
+    /// When the tensor holds another type.
+    pub fn as_mut_strings(&mut self) -> Result<&mut [Text], TensorError> {
+        let error = self.wrong_type(ElementType::String);
+        match &mut self.storage {
+            Storage::Strings(strings) => Ok(Arc::<Vec<Text>>::make_mut(strings).as_mut_slice()),
+            _ => Err(error),
+        }
+    }
+
+    /// The elements as bytes in the machine's order, packed types packed; none for strings.
+    pub fn bytes(&self) -> &[u8] {
+        match &self.storage {
+            Storage::Owned(buffer) => buffer.bytes(),
+            Storage::Shared(bytes) => bytes.as_bytes(),
+            Storage::Strings(_) => &[],
+        }
+    }
+
+    /// The bytes for writing; none for strings.
+    ///
+    /// The caller keeps booleans 0 or 1: everything outside `tensor` writes them as `bool`.
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        if let Storage::Shared(bytes) = &self.storage {
+            let mut buffer = Buffer::zeroed(bytes.len()).expect("memory for a copy");
+            buffer.bytes_mut().copy_from_slice(bytes.as_bytes());
+            self.storage = Storage::Owned(Arc::new(buffer));
+        }
+        match &mut self.storage {
+            Storage::Owned(buffer) => Arc::make_mut(buffer).bytes_mut(),
+            Storage::Shared(_) | Storage::Strings(_) => &mut [],
+        }
+    }
+
+    /// Takes the buffer out if no clone shares it, to be used again.
+    pub(crate) fn into_spare(self) -> Option<Spare> {
+        match self.storage {
+            Storage::Owned(buffer) => Arc::into_inner(buffer).map(Spare),
+            Storage::Shared(_) | Storage::Strings(_) => None,
+        }
+    }
+
+    /// A tensor in a used buffer, with unspecified elements; the buffer comes back if it is too
+    /// small.
+    pub(crate) fn from_spare(ty: ElementType, shape: Shape, spare: Spare) -> Result<Self, Spare> {
+        let Ok(bytes) = storage_bytes(ty, &shape) else {
+            return Err(spare);
+        };
+        if bytes > spare.capacity() {
+            return Err(spare);
+        }
+        let mut buffer = spare.0.reuse(bytes).expect("the capacity was checked");
+        if ty == ElementType::Boolean {
+            // Unspecified, but every view must find booleans.
+            buffer.bytes_mut().fill(0);
+        }
+        Ok(Self {
+            element_type: ty,
+            shape,
+            storage: Storage::Owned(Arc::new(buffer)),
+        })
+    }
+
+    fn expect_type(&self, expected: ElementType) -> Result<(), TensorError> {
+        if self.element_type == expected {
+            Ok(())
+        } else {
+            Err(self.wrong_type(expected))
+        }
+    }
+
+    fn wrong_type(&self, expected: ElementType) -> TensorError {
+        TensorError::ElementType {
+            found: self.element_type,
+            expected,
+        }
+    }
+}
+
+/// A buffer without a tensor.
+pub(crate) struct Spare(Buffer);
+
+impl Spare {
+    /// How many bytes fit.
+    pub(crate) fn capacity(&self) -> usize {
+        self.0.capacity()
+    }
+}
+
+fn elements(ty: ElementType, shape: &Shape) -> Result<usize, TensorError> {
+    shape
+        .elements()
+        .ok_or_else(|| TensorError::TooLarge(shape.clone(), ty))
+}
+
+fn storage_bytes(ty: ElementType, shape: &Shape) -> Result<usize, TensorError> {
+    if ty == ElementType::Dynamic {
+        return Err(TensorError::Dynamic);
+    }
+    ty.storage_bytes(elements(ty, shape)?)
+        // No allocation can be larger than `isize::MAX`.
+        .filter(|&bytes| isize::try_from(bytes).is_ok())
+        .ok_or_else(|| TensorError::TooLarge(shape.clone(), ty))
+}
+
+impl PartialEq for Tensor {
+    /// Equal type, shape and bits (so NaN equals itself).
+    fn eq(&self, other: &Self) -> bool {
+        self.element_type == other.element_type
+            && self.shape == other.shape
+            && match (&self.storage, &other.storage) {
+                (Storage::Strings(a), Storage::Strings(b)) => a == b,
+                _ => self.bytes() == other.bytes(),
+            }
+    }
+}
+
+impl fmt::Debug for Tensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.element_type, self.shape)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clones_share_until_written() {
+        let a = Tensor::vector(&[1i32, 2, 3]);
+        let mut b = a.clone();
+        assert_eq!(a.bytes().as_ptr(), b.bytes().as_ptr());
+        b.as_mut_slice::<i32>().expect("i32")[0] = 9;
+        assert_eq!(a.as_slice::<i32>().expect("i32"), [1, 2, 3]);
+        assert_eq!(b.as_slice::<i32>().expect("i32"), [9, 2, 3]);
+    }
+
+    #[test]
+    fn shared_bytes_are_used_in_place_when_aligned() {
+        let file: Arc<Vec<u64>> = Arc::new(vec![0x0000_0002_0000_0001, 3]);
+        struct Bytes(Arc<Vec<u64>>);
+        impl AsRef<[u8]> for Bytes {
+            fn as_ref(&self) -> &[u8] {
+                bytemuck::cast_slice(&self.0)
+            }
+        }
+        let all = SharedBytes::new(Arc::new(Bytes(file)));
+        let aligned = Tensor::from_bytes(
+            ElementType::I32,
+            [2],
+            all.slice(0, 8).expect("inside the file"),
+        )
+        .expect("two elements");
+        assert_eq!(aligned.bytes().as_ptr(), all.as_bytes().as_ptr());
+        assert_eq!(aligned.as_slice::<i32>().expect("i32"), [1, 2]);
+        let unaligned = Tensor::from_bytes(
+            ElementType::I32,
+            [1],
+            all.slice(1, 4).expect("inside the file"),
+        )
+        .expect("one element");
+        assert_eq!(unaligned.as_slice::<i32>().expect("i32"), [0x0200_0000]);
+        let boolean =
+            Tensor::from_bytes(ElementType::Boolean, [5], all.slice(0, 5).expect("inside"))
+                .expect("five elements");
+        assert_eq!(
+            boolean.as_slice::<bool>().expect("boolean"),
+            [true, false, false, false, true]
+        );
+        assert!(all.slice(15, 2).is_none());
+        assert!(all.slice(usize::MAX, 2).is_none());
+    }
+
+    #[test]
+    fn lengths_are_checked() {
+        assert!(Tensor::new([2, 2], &[1f32; 3]).is_err());
+        assert!(Tensor::zeros(ElementType::F32, [usize::MAX, 8]).is_err());
+        assert!(Tensor::zeros(ElementType::U8, [usize::MAX]).is_err());
+        assert!(Tensor::vector(&[1f32; 6]).with_shape([4]).is_err());
+        assert!(Tensor::scalar(1f32).as_slice::<i32>().is_err());
+    }
+}
