@@ -10,6 +10,9 @@ mod reduction;
 mod shape;
 mod typing;
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use crate::op::OpDef;
 
 /// The tables of all folders.
@@ -40,29 +43,81 @@ pub fn find(opset: u8, operation: &str) -> Option<(&'static OpDef, u8)> {
     if opset == 0 || opset > NEWEST_OPSET || !alive(opset, operation) {
         return None;
     }
-    supported()
-        .filter(|(_, def)| same_type(def.name, operation))
-        .filter_map(|(_, def)| {
+    rows(operation)
+        .filter_map(|def| {
             let version = def.versions.iter().copied().filter(|&v| v <= opset).max()?;
             Some((def, version))
         })
         .max_by_key(|&(_, version)| version)
 }
 
-/// The row of the newest version of `operation`.
-pub fn find_newest(operation: &str) -> Option<(&'static OpDef, u8)> {
-    supported()
-        .filter(|(_, def)| same_type(def.name, operation))
-        .filter_map(|(_, def)| Some((def, def.versions.iter().copied().max()?)))
-        .max_by_key(|&(_, version)| version)
+/// The rows of a type. Names are matched in any case, save for those that shape the graph.
+fn rows(operation: &str) -> impl Iterator<Item = &'static OpDef> {
+    static INDEX: LazyLock<HashMap<String, Vec<&'static OpDef>>> = LazyLock::new(|| {
+        let mut index: HashMap<_, Vec<_>> = HashMap::new();
+        for (_, def) in supported() {
+            index
+                .entry(def.name.to_ascii_lowercase())
+                .or_default()
+                .push(def);
+        }
+        index
+    });
+    let rows = INDEX.get(&operation.to_ascii_lowercase());
+    let exact = ["Parameter", "Result", "Const", "Assign"];
+    let named = rows.into_iter().flatten().copied();
+    named.filter(move |def| !exact.contains(&def.name) || def.name == operation)
 }
 
-fn same_type(name: &str, operation: &str) -> bool {
-    if matches!(name, "Parameter" | "Result" | "Const" | "Assign") {
-        name == operation
-    } else {
-        name.eq_ignore_ascii_case(operation)
-    }
+/// An operation found for a layer.
+#[derive(Debug, Clone, Copy)]
+pub struct Resolved {
+    /// The row of the registry.
+    pub def: &'static OpDef,
+    /// The opset that introduced the version.
+    pub version: u8,
+}
+
+/// The operation that a layer of this type and version means, with the exceptions that old files
+/// rely on. A layer without a version, as documents print it, means the newest.
+pub fn resolve(type_name: &str, version: &str) -> Option<Resolved> {
+    let is = |names: &[&str]| names.iter().any(|n| n.eq_ignore_ascii_case(type_name));
+    let found = match version {
+        "" => find_newest(type_name),
+        "opset1" if is(&["MVN", "ROIPooling", "ReorgYolo"]) => find(2, type_name),
+        "experimental" | "extension" if is(ONCE_EXPERIMENTAL) => find(6, type_name),
+        _ => find(opset_number(version)?, type_name),
+    };
+    found.map(|(def, version)| Resolved { def, version })
+}
+
+/// The number of an opset named exactly `opset1` to `opset17`.
+pub fn opset_number(version: &str) -> Option<u8> {
+    let digits = version.strip_prefix("opset")?;
+    let number = digits
+        .parse()
+        .ok()
+        .filter(|n| (1..=NEWEST_OPSET).contains(n))?;
+    (digits.len() == if number < 10 { 1 } else { 2 }).then_some(number)
+}
+
+/// Types that old files give the version `experimental` or `extension`.
+const ONCE_EXPERIMENTAL: &[&str] = &[
+    "ExperimentalDetectronDetectionOutput",
+    "ExperimentalDetectronGenerateProposalsSingleImage",
+    "ExperimentalDetectronPriorGridGenerator",
+    "ExperimentalDetectronROIFeatureExtractor",
+    "ExperimentalDetectronTopKROIs",
+    "GRUCell",
+    "RNNCell",
+    "Proposal",
+];
+
+/// The row of the newest version of `operation`.
+pub fn find_newest(operation: &str) -> Option<(&'static OpDef, u8)> {
+    rows(operation)
+        .filter_map(|def| Some((def, def.versions.iter().copied().max()?)))
+        .max_by_key(|&(_, version)| version)
 }
 
 /// The holes of the opsets: types that an opset lacks although an older one has them.

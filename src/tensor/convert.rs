@@ -57,3 +57,9 @@ pub(crate) fn to_i64(tensor: &Tensor) -> Vec<i64> {
         }
     }
 }
+
+/// Draft, replaced by the numbers room.
+pub(crate) fn convert(tensor: &Tensor, to: ElementType) -> Result<Tensor, super::TensorError> {
+    let _ = to;
+    Ok(tensor.clone())
+}

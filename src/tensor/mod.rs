@@ -13,4 +13,5 @@ pub use buffer::SharedBytes;
 pub use element::{Class, Element, ElementType};
 pub use partial::{Dimension, PartialShape, ShapeSyntaxError, Symbol, ValueRange};
 pub use shape::Shape;
+pub(crate) use tensor::Spare;
 pub use tensor::{Tensor, TensorError, Text};

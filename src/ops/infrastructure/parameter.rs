@@ -2,8 +2,11 @@
 //!
 //! <https://docs.openvino.ai/2026/documentation/openvino-ir-format/operation-sets/operation-specs/infrastructure/parameter-1.html>
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
+use crate::graph::Operation;
 use crate::op::{Input, Io, Op, OpError, Output, Outputs, Role};
 use crate::tensor::{ElementType, PartialShape};
 
@@ -20,6 +23,19 @@ impl Default for Parameter {
         Self {
             shape: PartialShape::scalar(),
             element_type: ElementType::Dynamic,
+        }
+    }
+}
+
+impl Parameter {
+    /// Puts a Parameter of another type or shape in place of one.
+    pub(crate) fn set(operation: &mut Operation, element_type: ElementType, shape: PartialShape) {
+        if let Operation::Known { op, .. } = operation {
+            let parameter = Self {
+                shape,
+                element_type,
+            };
+            *op = Arc::new(parameter);
         }
     }
 }

@@ -1,0 +1,236 @@
+//! The error of the library: where, what kind, and what was found and expected.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::op::{OpError, OpErrorKind};
+
+/// What kind of problem an [`Error`] is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Kind {
+    /// A file cannot be read or written.
+    Io,
+    /// The document is not well-formed XML, or not an IR.
+    Xml,
+    /// Layers, ports or edges do not make a graph.
+    Structure,
+    /// An attribute is missing or wrong.
+    Attribute,
+    /// The bytes of a constant are missing or wrong.
+    Weights,
+    /// Element types or shapes do not fit together.
+    Shape,
+    /// An operation refuses the values it is given.
+    Eval,
+    /// An input is missing, unknown, or not what the model takes.
+    Input,
+    /// An operation, version or element type is not supported.
+    Unsupported,
+    /// A limit was reached.
+    Limit,
+    /// An observer stopped the run.
+    Stopped,
+}
+
+/// A layer as errors name it: `layer 57 "up/Resize" (Interpolate, opset11)`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LayerRef {
+    /// The layer's id.
+    pub id: u64,
+    /// The layer's name.
+    pub name: String,
+    /// The operation's type.
+    pub type_name: String,
+    /// The opset the layer names.
+    pub opset: String,
+}
+
+impl fmt::Display for LayerRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            id,
+            name,
+            type_name,
+            opset,
+        } = self;
+        write!(f, "layer {id} {} ({}", quoted(name), plain(type_name))?;
+        if !opset.is_empty() {
+            write!(f, ", {}", plain(opset))?;
+        }
+        f.write_str(")")
+    }
+}
+
+/// Names come from files: control characters are escaped, long names cut.
+const LONGEST_NAME: usize = 200;
+
+/// A name in quotes, fit for one line of a terminal.
+pub(crate) fn quoted(name: &str) -> String {
+    format!("\"{}\"", plain(name))
+}
+
+/// A name fit for one line of a terminal.
+pub(crate) fn plain(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    for (count, c) in name.chars().enumerate() {
+        if count == LONGEST_NAME {
+            out.push('…');
+            break;
+        }
+        if c.is_control() {
+            out.extend(c.escape_default());
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// Where a problem is: a file, a line and column of it, and the layer, inside out of the bodies
+/// that hold it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Place {
+    /// The file as the caller named it.
+    pub file: Option<Arc<str>>,
+    /// Line and column, counted from 1.
+    pub line_column: Option<(usize, usize)>,
+    /// Byte offset in the document (as decoded to UTF-8).
+    pub offset: Option<usize>,
+    /// The layer, after the layers whose bodies it is in.
+    pub layers: Vec<LayerRef>,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut separator = "";
+        if let Some(file) = &self.file {
+            f.write_str(&plain(file))?;
+            if let Some((line, column)) = self.line_column {
+                write!(f, ":{line}:{column}")?;
+            }
+            separator = ": ";
+        }
+        for layer in &self.layers {
+            write!(f, "{separator}{layer}")?;
+            separator = " > ";
+        }
+        Ok(())
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Inner {
+    kind: Kind,
+    place: Place,
+    message: String,
+    details: Vec<String>,
+}
+
+/// An error, with its place in the model.
+#[derive(Debug, Clone)]
+pub struct Error(Box<Inner>);
+
+/// The result of the library's functions.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    /// An error without a place.
+    pub fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self::at(Place::default(), kind, message)
+    }
+
+    /// An error at a place.
+    pub fn at(place: Place, kind: Kind, message: impl Into<String>) -> Self {
+        Self(Box::new(Inner {
+            kind,
+            place,
+            message: message.into(),
+            details: Vec::new(),
+        }))
+    }
+
+    /// An operation's error, met while inferring ([`Kind::Shape`]) or evaluating ([`Kind::Eval`]).
+    pub(crate) fn from_op(place: Place, kind: Kind, error: OpError) -> Self {
+        let kind = match error.kind {
+            OpErrorKind::Invalid => kind,
+            OpErrorKind::Unsupported => Kind::Unsupported,
+            OpErrorKind::Limit => Kind::Limit,
+        };
+        Self::at(place, kind, error.message)
+    }
+
+    /// Lines to print under the message, such as every unsupported operation.
+    #[must_use]
+    pub(crate) fn with_details(mut self, details: Vec<String>) -> Self {
+        self.0.details = details;
+        self
+    }
+
+    /// What kind of problem it is.
+    pub fn kind(&self) -> Kind {
+        self.0.kind
+    }
+
+    /// Where it is.
+    pub fn place(&self) -> &Place {
+        &self.0.place
+    }
+
+    /// What was found and expected, without the place.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// Further lines, such as every unsupported operation.
+    pub fn details(&self) -> &[String] {
+        &self.0.details
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = self.0.place.to_string();
+        if !place.is_empty() {
+            write!(f, "{place}: ")?;
+        }
+        f.write_str(&self.0.message)?;
+        for line in &self.0.details {
+            write!(f, "\n  {line}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_line_whatever_the_names() {
+        let layer = LayerRef {
+            id: 3,
+            name: format!("a\n\u{1b}[31m{}", "x".repeat(500)),
+            type_name: "Gather".to_owned(),
+            opset: "opset8".to_owned(),
+        };
+        let place = Place {
+            file: Some("model.xml".into()),
+            line_column: Some((8, 12)),
+            offset: None,
+            layers: vec![layer],
+        };
+        let text = Error::at(place, Kind::Shape, "axis 4 is out of range").to_string();
+        assert!(
+            text.starts_with("model.xml:8:12: layer 3 \"a\\n\\u{1b}[31mxx"),
+            "{text}"
+        );
+        assert!(
+            text.ends_with("…\" (Gather, opset8): axis 4 is out of range"),
+            "{text}"
+        );
+        assert_eq!(text.lines().count(), 1);
+    }
+}

@@ -1,0 +1,31 @@
+//! Everything that looks at a run is an observer of it.
+
+use crate::graph::Node;
+use crate::tensor::Tensor;
+
+/// Watches a run, layer by layer. A run without observers pays nothing for them.
+pub trait Observer {
+    /// Called before a layer is evaluated. `Replace` gives its outputs in place of the evaluation.
+    fn before(&mut self, node: &Node, inputs: &[&Tensor]) -> Control {
+        let _ = (node, inputs);
+        Control::Continue
+    }
+
+    /// Called after a layer is evaluated. `Replace` puts other outputs in place of its own.
+    fn after(&mut self, node: &Node, outputs: &[Tensor]) -> Control {
+        let _ = (node, outputs);
+        Control::Continue
+    }
+}
+
+/// What a run does next.
+#[derive(Debug, Clone, Default)]
+pub enum Control {
+    /// Go on.
+    #[default]
+    Continue,
+    /// Go on with these outputs of the layer: as many, and of the types and shapes inferred.
+    Replace(Vec<Tensor>),
+    /// End the run with an error of kind [`crate::Kind::Stopped`].
+    Stop,
+}

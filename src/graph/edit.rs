@@ -1,0 +1,88 @@
+//! Changes to a graph: nodes inserted into edges.
+
+use super::{Graph, Node, NodeId, Operation, OutputPort, Port, RtInfo, order};
+use crate::op::{Op, Role};
+use crate::ops::Resolved;
+
+impl Node {
+    /// A layer that stands in no file.
+    pub(crate) fn made(
+        name: &str,
+        opset: &str,
+        resolved: &Resolved,
+        op: Box<dyn Op>,
+        inputs: &[Port],
+    ) -> Self {
+        Self {
+            id: u64::MAX,
+            name: name.to_owned(),
+            opset: opset.to_owned(),
+            operation: Operation::Known {
+                op: op.into(),
+                def: resolved.def,
+                version: resolved.version,
+            },
+            inputs: inputs.into(),
+            outputs: vec![OutputPort::default()],
+            offset: None,
+            rt_info: RtInfo::default(),
+            bodies: Vec::new(),
+        }
+    }
+}
+
+impl Graph {
+    /// Adds a node at the end; [`Graph::sort`] must follow.
+    pub(crate) fn push(&mut self, node: Node) -> NodeId {
+        self.nodes.push(node);
+        NodeId::new(self.nodes.len() - 1)
+    }
+
+    /// Makes the consumers of `from`, but for `except`, take `to`.
+    pub(crate) fn redirect(&mut self, from: Port, to: Port, except: NodeId) {
+        for (index, node) in self.nodes.iter_mut().enumerate() {
+            if index != except.index() {
+                let inputs = node.inputs.iter_mut().filter(|p| **p == from);
+                inputs.for_each(|p| *p = to);
+            }
+        }
+    }
+
+    /// Restores the topological order after nodes were added.
+    pub(crate) fn sort(&mut self) {
+        let parameters = self.inputs.iter().map(|t| t.node.index());
+        let all = 0..self.nodes.len();
+        let inputs = |n: usize| {
+            let ports: Vec<_> = self.nodes[n]
+                .inputs
+                .iter()
+                .map(|p| p.node.index())
+                .collect();
+            ports.into_iter()
+        };
+        let order = order(self.nodes.len(), parameters, all, inputs)
+            .expect("an insertion into edges makes no cycle");
+        let mut position = vec![0; order.len()];
+        for (new, &old) in order.iter().enumerate() {
+            position[old] = new;
+        }
+        let renumber = |id: NodeId| NodeId::new(position[id.index()]);
+        let mut slots: Vec<_> = std::mem::take(&mut self.nodes)
+            .into_iter()
+            .map(Some)
+            .collect();
+        self.nodes = order.iter().filter_map(|&old| slots[old].take()).collect();
+        for port in self.nodes.iter_mut().flat_map(|n| &mut n.inputs) {
+            port.node = renumber(port.node);
+        }
+        for terminal in self.inputs.iter_mut().chain(&mut self.outputs) {
+            terminal.node = renumber(terminal.node);
+        }
+        debug_assert!(
+            self.inputs
+                .iter()
+                .all(|t| self.node(t.node).role() == Role::Parameter),
+            "terminals follow their nodes"
+        );
+    }
+}

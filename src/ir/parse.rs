@@ -1,0 +1,656 @@
+//! From the stream of tags to the [`Document`], with an explicit stack in place of recursion.
+
+use super::document::{Document, Edge, Layer, Mean, Net, Port, PreProcess};
+use super::problem::Problems;
+use super::xml::{Element, IllFormed, Tag, Tags, forbidden_character};
+use crate::error::Kind;
+use crate::graph::{BackEdge, BodyKind, PortMap, PortMapEntry, Purpose, RtEntry, RtInfo, Slice};
+use crate::limits::Limits;
+use crate::op::attrs::Attr;
+use crate::tensor::ElementType;
+
+/// The element the parser is in. Indices point into the document.
+#[derive(Debug, Clone, Copy)]
+enum Frame {
+    Net(usize),
+    Layers(usize),
+    Edges(usize),
+    Layer(usize),
+    Ports {
+        net: usize,
+        input: bool,
+    },
+    Port {
+        net: usize,
+        input: bool,
+    },
+    Dim {
+        net: usize,
+        input: bool,
+    },
+    RtInfo {
+        owner: RtOwner,
+        depth: usize,
+    },
+    PortMap {
+        net: usize,
+        kind: BodyKind,
+    },
+    BackEdges {
+        net: usize,
+        kind: BodyKind,
+    },
+    PreProcess,
+    Channel,
+    /// An element nobody reads, or one that is read from its attributes alone.
+    Leaf,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum RtOwner {
+    Net(usize),
+    Layer(usize),
+    Port { net: usize, input: bool },
+}
+
+/// Parses a document. Text that is not well-formed ends it; other problems are noted, and the
+/// element they are in is left out.
+pub(super) fn parse<'a>(
+    text: &'a str,
+    limits: &Limits,
+    problems: &mut Problems<'_>,
+) -> Option<Document<'a>> {
+    if let Some(IllFormed { offset, message }) = forbidden_character(text) {
+        problems.error(Kind::Xml, offset, message);
+        return None;
+    }
+    let mut parser = Parser {
+        document: Document::default(),
+        stack: Vec::new(),
+        bodies: 0,
+        layers: 0,
+        text: String::new(),
+        limits,
+        problems,
+    };
+    let mut tags = Tags::new(text);
+    loop {
+        match tags.next() {
+            Ok(Tag::Open(element)) => {
+                let frame = parser.open(element)?;
+                parser.stack.push(frame);
+            }
+            Ok(Tag::Text(text)) => {
+                if let Some(Frame::Dim { .. }) = parser.stack.last() {
+                    parser.text.push_str(&text);
+                }
+            }
+            Ok(Tag::Close) => parser.close(),
+            Ok(Tag::End) => break,
+            Err(IllFormed { offset, message }) => {
+                parser.problems.error(Kind::Xml, offset, message);
+                return None;
+            }
+        }
+    }
+    Some(parser.document)
+}
+
+struct Parser<'a, 'p, 's> {
+    document: Document<'a>,
+    stack: Vec<Frame>,
+    /// How many bodies the parser is in.
+    bodies: usize,
+    layers: usize,
+    /// Text of the current `<dim>`.
+    text: String,
+    limits: &'p Limits,
+    problems: &'p mut Problems<'s>,
+}
+
+impl<'a> Parser<'a, '_, '_> {
+    /// The frame of an opened element; `None` ends the parse.
+    fn open(&mut self, element: Element<'a>) -> Option<Frame> {
+        let Some(&frame) = self.stack.last() else {
+            return self.root(element);
+        };
+        let name = element.name;
+        Some(match frame {
+            Frame::Net(net) => self.in_net(net, &element)?,
+            Frame::Layers(net) if name == "layer" => return self.layer(net, element),
+            Frame::Edges(net) if name == "edge" => self.edge(net, &element),
+            Frame::Layer(net) => return self.in_layer(net, element),
+            Frame::Ports { net, input } if name == "port" => self.port(net, input, &element),
+            Frame::Port { net, input } if name == "dim" => {
+                self.text.clear();
+                Frame::Dim { net, input }
+            }
+            Frame::Port { net, input } if name == "rt_info" => Frame::RtInfo {
+                owner: RtOwner::Port { net, input },
+                depth: 0,
+            },
+            Frame::RtInfo { owner, depth } => self.rt_entry(owner, depth, &element)?,
+            Frame::PortMap { net, kind } => self.port_map_entry(net, kind, &element),
+            Frame::BackEdges { net, kind } => self.back_edge(net, kind, &element),
+            Frame::PreProcess if name == "channel" => Frame::Channel,
+            Frame::Channel => self.channel(&element),
+            Frame::Leaf => Frame::Leaf,
+            _ => self.ignored(&element),
+        })
+    }
+
+    fn close(&mut self) {
+        match self.stack.pop() {
+            Some(Frame::Dim { net, input }) => self.dim(net, input),
+            Some(Frame::Net(net)) if net > 0 => self.bodies -= 1,
+            _ => {}
+        }
+    }
+
+    fn root(&mut self, element: Element<'a>) -> Option<Frame> {
+        if element.name == "layer" {
+            self.document.fragment = true;
+            self.document.version = 11;
+            self.document.nets.push(Net::default());
+            return self.layer(0, element);
+        }
+        if !element.name.eq_ignore_ascii_case("net") {
+            let message = format!("expected the root element `net`, found `{}`", element.name);
+            self.problems.error(Kind::Xml, element.offset, message);
+            return None;
+        }
+        let Some(version) = element.get("version") else {
+            let message = "the attribute `version` is missing; it is 10 or 11";
+            self.problems.error(Kind::Xml, element.offset, message);
+            return None;
+        };
+        match number(&version.value) {
+            Ok(10) => self.document.version = 10,
+            Ok(11) => self.document.version = 11,
+            Ok(other) => {
+                let message = format!("IR version {other} is not supported, expected 10 or 11");
+                self.problems
+                    .error(Kind::Unsupported, version.offset, message);
+                return None;
+            }
+            Err(message) => {
+                let message = format!("attribute `version`: {message}");
+                self.problems.error(Kind::Xml, version.offset, message);
+                return None;
+            }
+        }
+        self.document.name = element.get("name").map(|a| a.value.clone());
+        self.document.nets.push(Net::default());
+        Some(Frame::Net(0))
+    }
+
+    fn in_net(&mut self, net: usize, element: &Element<'a>) -> Option<Frame> {
+        let document = &mut self.document;
+        let this = &mut document.nets[net];
+        Some(match element.name {
+            "layers" if !this.seen_layers => {
+                this.seen_layers = true;
+                Frame::Layers(net)
+            }
+            "edges" if !this.seen_edges => {
+                this.seen_edges = true;
+                Frame::Edges(net)
+            }
+            "rt_info" if this.rt_info.is_none() => {
+                this.rt_info = Some(RtInfo::default());
+                Frame::RtInfo {
+                    owner: RtOwner::Net(net),
+                    depth: 0,
+                }
+            }
+            // Older tools wrote under these names what is `rt_info` now.
+            "meta_data" | "quantization_parameters" if this.rt_info.is_none() => {
+                this.rt_info = Some(RtInfo::default());
+                let owner = RtOwner::Net(net);
+                return self.rt_entry(owner, 0, element);
+            }
+            "meta_data" | "quantization_parameters" => {
+                return self.rt_entry(RtOwner::Net(net), 0, element);
+            }
+            "pre-process" if net == 0 && document.pre_process.is_none() => {
+                document.pre_process = Some(PreProcess {
+                    offset: element.offset,
+                    reference_layer_name: element
+                        .get("reference-layer-name")
+                        .map(|a| a.value.clone()),
+                    means: Vec::new(),
+                });
+                Frame::PreProcess
+            }
+            _ => self.ignored(element),
+        })
+    }
+
+    fn layer(&mut self, net: usize, element: Element<'a>) -> Option<Frame> {
+        self.layers += 1;
+        if self.layers > self.limits.layers {
+            let message = format!("the model has more than {} layers", self.limits.layers);
+            self.problems.error(Kind::Limit, element.offset, message);
+            return None;
+        }
+        let offset = element.offset;
+        let fragment = self.document.fragment && net == 0;
+        let id = match (element.get("id"), fragment) {
+            (None, true) => Some(0),
+            (attribute, _) => self.unsigned(attribute, "id", offset),
+        };
+        let mut text = |name: &str| match (element.get(name), fragment) {
+            (Some(attribute), _) => Some(attribute.value.clone()),
+            (None, true) if name != "type" => Some("".into()),
+            (None, _) => {
+                let message = format!("the layer has no attribute `{name}`");
+                self.problems.error(Kind::Structure, offset, message);
+                None
+            }
+        };
+        let (name, type_name, version) = (text("name"), text("type"), text("version"));
+        let output_names = element.get("output_names").map(|a| a.value.clone());
+        let known = ["id", "name", "type", "version", "output_names", "precision"];
+        let others = element
+            .attributes
+            .into_iter()
+            .filter(|a| !known.contains(&a.name));
+        let mut data = None;
+        if fragment {
+            data = Some(others.collect());
+        } else {
+            for attribute in others {
+                let message = format!("attribute `{}` of a layer is ignored", attribute.name);
+                self.document.ignored.push((attribute.offset, message));
+            }
+        }
+        // A layer with a broken head keeps its place, so that its children are read as usual.
+        self.document.nets[net].layers.push(Layer {
+            offset,
+            id: id.unwrap_or(u64::MAX),
+            name: name.unwrap_or_default(),
+            type_name: type_name.unwrap_or_default(),
+            version: version.unwrap_or_default(),
+            output_names,
+            data,
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            seen_inputs: false,
+            seen_outputs: false,
+            rt_info: RtInfo::default(),
+            bodies: Vec::new(),
+            port_maps: Vec::new(),
+        });
+        Some(Frame::Layer(net))
+    }
+
+    fn in_layer(&mut self, net: usize, element: Element<'a>) -> Option<Frame> {
+        let fragment = self.document.fragment && net == 0;
+        let layer = last_layer(&mut self.document, net);
+        Some(match element.name {
+            "data" if fragment => {
+                layer
+                    .data
+                    .get_or_insert_default()
+                    .extend(element.attributes);
+                Frame::Leaf
+            }
+            "data" if layer.data.is_none() => {
+                layer.data = Some(element.attributes);
+                Frame::Leaf
+            }
+            "input" if !layer.seen_inputs => {
+                layer.seen_inputs = true;
+                Frame::Ports { net, input: true }
+            }
+            "output" if !layer.seen_outputs => {
+                layer.seen_outputs = true;
+                Frame::Ports { net, input: false }
+            }
+            "rt_info" => Frame::RtInfo {
+                owner: RtOwner::Layer(net),
+                depth: 0,
+            },
+            "port_map" => self.port_map(net, BodyKind::Body),
+            "then_port_map" => self.port_map(net, BodyKind::Then),
+            "else_port_map" => self.port_map(net, BodyKind::Else),
+            "back_edges" => Frame::BackEdges {
+                net,
+                kind: BodyKind::Body,
+            },
+            "body" => return self.body(net, BodyKind::Body, &element),
+            "then_body" => return self.body(net, BodyKind::Then, &element),
+            "else_body" => return self.body(net, BodyKind::Else, &element),
+            _ => self.ignored(&element),
+        })
+    }
+
+    fn body(&mut self, net: usize, kind: BodyKind, element: &Element<'a>) -> Option<Frame> {
+        self.bodies += 1;
+        if self.bodies > self.limits.nesting {
+            let message = format!("bodies are nested deeper than {}", self.limits.nesting);
+            self.problems.error(Kind::Limit, element.offset, message);
+            return None;
+        }
+        let index = self.document.nets.len();
+        let layer = self.document.nets[net].layers.len() - 1;
+        self.document.nets[net].layers[layer]
+            .bodies
+            .push((kind, index));
+        self.document.nets.push(Net {
+            parent: Some((net, layer)),
+            ..Net::default()
+        });
+        Some(Frame::Net(index))
+    }
+
+    fn port(&mut self, net: usize, input: bool, element: &Element<'a>) -> Frame {
+        let fragment = self.document.fragment && net == 0;
+        let id = match (element.get("id"), fragment) {
+            (None, true) => Some(0),
+            (attribute, _) => self.unsigned(attribute, "id", element.offset),
+        };
+        // Declared precisions of inputs are not looked at: the producer's counts.
+        let precision = match element.get("precision") {
+            Some(attribute) => {
+                let ty = ElementType::from_port_name(&attribute.value);
+                if ty.is_none() && !input {
+                    let message = format!("`{}` is not the precision of a port", attribute.value);
+                    self.problems
+                        .error(Kind::Attribute, attribute.offset, message);
+                }
+                ty
+            }
+            None => {
+                if !input && !fragment {
+                    let message = "an output port has no attribute `precision`";
+                    self.problems
+                        .error(Kind::Structure, element.offset, message);
+                }
+                None
+            }
+        };
+        let port = Port {
+            offset: element.offset,
+            id: id.unwrap_or(u64::MAX),
+            precision,
+            names: element.get("names").map(|a| a.value.clone()),
+            dims: Vec::new(),
+            rt_info: RtInfo::default(),
+        };
+        let layer = last_layer(&mut self.document, net);
+        ports(layer, input).push(port);
+        Frame::Port { net, input }
+    }
+
+    fn dim(&mut self, net: usize, input: bool) {
+        let text = std::mem::take(&mut self.text);
+        let trimmed = text.trim();
+        // The stray `>` after a port lands beside the dims of printed layers, never inside.
+        let size = trimmed
+            .parse::<i64>()
+            .ok()
+            .filter(|&d| d >= -1 && !trimmed.starts_with('+'));
+        let Some(port) = ports(last_layer(&mut self.document, net), input).last_mut() else {
+            return;
+        };
+        match size {
+            Some(size) => port.dims.push(size),
+            None => {
+                let offset = port.offset;
+                let message = format!("dimension `{trimmed}` is not a size, or -1 for any");
+                self.problems.error(Kind::Attribute, offset, message);
+            }
+        }
+        self.text = text;
+    }
+
+    fn edge(&mut self, net: usize, element: &Element<'a>) -> Frame {
+        let mut end = |name| self.unsigned(element.get(name), name, element.offset);
+        let ends = (
+            end("from-layer"),
+            end("from-port"),
+            end("to-layer"),
+            end("to-port"),
+        );
+        if let (Some(from_layer), Some(from_port), Some(to_layer), Some(to_port)) = ends {
+            self.document.nets[net].edges.push(Edge {
+                offset: element.offset,
+                from_layer,
+                from_port,
+                to_layer,
+                to_port,
+            });
+        }
+        Frame::Leaf
+    }
+
+    fn rt_entry(&mut self, owner: RtOwner, depth: usize, element: &Element<'a>) -> Option<Frame> {
+        if depth >= self.limits.nesting {
+            let message = format!("rt_info is nested deeper than {}", self.limits.nesting);
+            self.problems.error(Kind::Limit, element.offset, message);
+            return None;
+        }
+        let entry = RtEntry {
+            depth,
+            tag: element.name.to_owned(),
+            attributes: element
+                .attributes
+                .iter()
+                .map(|a| (a.name.to_owned(), a.value.clone().into_owned()))
+                .collect(),
+        };
+        let info = match owner {
+            RtOwner::Net(net) => self.document.nets[net].rt_info.get_or_insert_default(),
+            RtOwner::Layer(net) => &mut last_layer(&mut self.document, net).rt_info,
+            RtOwner::Port { net, input } => {
+                let port = ports(last_layer(&mut self.document, net), input).last_mut()?;
+                &mut port.rt_info
+            }
+        };
+        info.0.push(entry);
+        Some(Frame::RtInfo {
+            owner,
+            depth: depth + 1,
+        })
+    }
+
+    fn port_map(&mut self, net: usize, kind: BodyKind) -> Frame {
+        port_map(last_layer(&mut self.document, net), kind);
+        Frame::PortMap { net, kind }
+    }
+
+    fn port_map_entry(&mut self, net: usize, kind: BodyKind, element: &Element<'a>) -> Frame {
+        let offset = element.offset;
+        let input = match element.name {
+            "input" => true,
+            "output" => false,
+            _ => return self.ignored(element),
+        };
+        let internal_layer_id = self.unsigned(
+            element.get("internal_layer_id"),
+            "internal_layer_id",
+            offset,
+        );
+        let external_port_id = match element.get("external_port_id") {
+            Some(attribute) => self.signed(attribute, i64::MIN),
+            None => {
+                let message = "attribute `external_port_id` is missing";
+                self.problems.error(Kind::Structure, offset, message);
+                None
+            }
+        };
+        let slice = element.get("axis").and_then(|axis| {
+            let axis = self.signed(axis, i64::MIN)?;
+            let mut get = |name: &str, default: i64, least: i64| match element.get(name) {
+                Some(attribute) => self.signed(attribute, least),
+                None => Some(default),
+            };
+            let (start, end) = (get("start", 0, i64::MIN)?, get("end", -1, i64::MIN)?);
+            let (stride, part) = (get("stride", 1, i64::MIN)?, get("part_size", 1, 1)?);
+            if stride == 0 {
+                let message = "attribute `stride`: 0 never ends, expected another number";
+                self.problems.error(Kind::Attribute, offset, message);
+                return None;
+            }
+            Some(Slice {
+                axis,
+                start,
+                end,
+                stride,
+                part_size: part.unsigned_abs(),
+            })
+        });
+        let purpose = match element.get("purpose").map(|a| &*a.value) {
+            Some("current_iteration") => Some(Purpose::CurrentIteration),
+            Some("execution_condition") => Some(Purpose::ExecutionCondition),
+            _ => None,
+        };
+        if let (Some(internal_layer_id), Some(external_port_id)) =
+            (internal_layer_id, external_port_id)
+        {
+            let map = port_map(last_layer(&mut self.document, net), kind);
+            let entries = if input {
+                &mut map.inputs
+            } else {
+                &mut map.outputs
+            };
+            entries.push(PortMapEntry {
+                external_port_id,
+                internal_layer_id,
+                slice,
+                purpose,
+            });
+        }
+        Frame::Leaf
+    }
+
+    fn back_edge(&mut self, net: usize, kind: BodyKind, element: &Element<'a>) -> Frame {
+        if element.name != "edge" {
+            return self.ignored(element);
+        }
+        let mut end = |name| self.unsigned(element.get(name), name, element.offset);
+        if let (Some(from_layer), Some(to_layer)) = (end("from-layer"), end("to-layer")) {
+            let map = port_map(last_layer(&mut self.document, net), kind);
+            map.back_edges.push(BackEdge {
+                from_layer,
+                to_layer,
+            });
+        }
+        Frame::Leaf
+    }
+
+    fn channel(&mut self, element: &Element<'a>) -> Frame {
+        // The runtime ignores `<scale>`, and so must whoever wants its answers.
+        if element.name != "mean" {
+            return self.ignored(element);
+        }
+        let mean = match (
+            element.get("value"),
+            element.get("offset"),
+            element.get("size"),
+        ) {
+            (Some(value), _, _) => match value.value.trim().parse::<f32>() {
+                Ok(mean) => Some(Mean::Value(mean)),
+                Err(_) => {
+                    let message = format!("attribute `value`: `{}` is not a number", value.value);
+                    self.problems.error(Kind::Attribute, value.offset, message);
+                    None
+                }
+            },
+            (None, Some(offset), Some(size)) => {
+                let offset = self.unsigned(Some(offset), "offset", element.offset);
+                let size = self.unsigned(Some(size), "size", element.offset);
+                offset
+                    .zip(size)
+                    .map(|(offset, size)| Mean::Image { offset, size })
+            }
+            _ => {
+                let message = "a mean needs `value`, or `offset` and `size`";
+                self.problems
+                    .error(Kind::Structure, element.offset, message);
+                None
+            }
+        };
+        if let (Some(mean), Some(pre)) = (mean, &mut self.document.pre_process) {
+            pre.means.push(mean);
+        }
+        Frame::Leaf
+    }
+
+    fn ignored(&mut self, element: &Element<'a>) -> Frame {
+        let message = format!("element `{}` is ignored", element.name);
+        self.document.ignored.push((element.offset, message));
+        Frame::Leaf
+    }
+
+    fn unsigned(&mut self, attribute: Option<&Attr<'a>>, name: &str, at: usize) -> Option<u64> {
+        let Some(attribute) = attribute else {
+            let message = format!("attribute `{name}` is missing");
+            self.problems.error(Kind::Structure, at, message);
+            return None;
+        };
+        match number(&attribute.value) {
+            Ok(value) => Some(value),
+            Err(message) => {
+                let message = format!("attribute `{name}`: {message}");
+                self.problems
+                    .error(Kind::Attribute, attribute.offset, message);
+                None
+            }
+        }
+    }
+
+    fn signed(&mut self, attribute: &Attr<'a>, least: i64) -> Option<i64> {
+        match attribute.value.trim().parse::<i64>() {
+            Ok(value) if value >= least => Some(value),
+            other => {
+                let (name, value) = (attribute.name, &attribute.value);
+                let message = match other {
+                    Ok(_) => format!("attribute `{name}`: {value} is below {least}"),
+                    Err(_) => format!("attribute `{name}`: `{value}` is not an integer"),
+                };
+                self.problems
+                    .error(Kind::Attribute, attribute.offset, message);
+                None
+            }
+        }
+    }
+}
+
+fn last_layer<'d, 'a>(document: &'d mut Document<'a>, net: usize) -> &'d mut Layer<'a> {
+    document.nets[net]
+        .layers
+        .last_mut()
+        .expect("the parser is inside a layer of this net")
+}
+
+fn ports<'d, 'a>(layer: &'d mut Layer<'a>, input: bool) -> &'d mut Vec<Port<'a>> {
+    if input {
+        &mut layer.inputs
+    } else {
+        &mut layer.outputs
+    }
+}
+
+fn port_map<'d>(layer: &'d mut Layer<'_>, kind: BodyKind) -> &'d mut PortMap {
+    let at = layer.port_maps.iter().position(|(k, _)| *k == kind);
+    let at = at.unwrap_or_else(|| {
+        layer.port_maps.push((kind, PortMap::default()));
+        layer.port_maps.len() - 1
+    });
+    &mut layer.port_maps[at].1
+}
+
+/// A number as IR writes ids, ports and versions: digits, after blanks and a `+`.
+fn number(text: &str) -> Result<u64, String> {
+    let trimmed = text.trim_start();
+    let digits = trimmed.strip_prefix('+').unwrap_or(trimmed);
+    let value = digits.parse::<i64>().ok().filter(|_| {
+        let first = digits.as_bytes().first();
+        first.is_some_and(u8::is_ascii_digit)
+    });
+    value
+        .and_then(|v| u64::try_from(v).ok())
+        .ok_or_else(|| format!("`{text}` is not an unsigned integer"))
+}

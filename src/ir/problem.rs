@@ -1,0 +1,81 @@
+//! What is wrong with a document: errors that keep it from loading, and warnings.
+
+use super::source::Source;
+use crate::error::{Error, Kind, LayerRef};
+
+/// Whether a problem keeps the model from loading.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// The model does not load.
+    Error,
+    /// The model loads, but the file says something odd.
+    Warning,
+}
+
+/// One finding in a document.
+#[derive(Debug, Clone)]
+pub struct Problem {
+    /// Whether it keeps the model from loading.
+    pub severity: Severity,
+    /// Where, and what.
+    pub error: Error,
+}
+
+/// The findings of one document, in the order they were met.
+#[derive(Debug)]
+pub(crate) struct Problems<'s> {
+    source: &'s Source,
+    found: Vec<Problem>,
+}
+
+impl<'s> Problems<'s> {
+    pub(crate) fn new(source: &'s Source) -> Self {
+        Self {
+            source,
+            found: Vec::new(),
+        }
+    }
+
+    /// Notes an error at a byte offset.
+    pub(crate) fn error(&mut self, kind: Kind, offset: usize, message: impl Into<String>) {
+        self.error_in(kind, offset, Vec::new(), message);
+    }
+
+    /// Notes an error at a byte offset, in a layer.
+    pub(crate) fn error_in(
+        &mut self,
+        kind: Kind,
+        offset: usize,
+        layers: Vec<LayerRef>,
+        message: impl Into<String>,
+    ) {
+        let mut place = self.source.place(offset);
+        place.layers = layers;
+        self.push(Severity::Error, Error::at(place, kind, message));
+    }
+
+    /// Notes a warning at a byte offset, in a layer.
+    pub(crate) fn warn_in(
+        &mut self,
+        kind: Kind,
+        offset: usize,
+        layers: Vec<LayerRef>,
+        message: impl Into<String>,
+    ) {
+        let mut place = self.source.place(offset);
+        place.layers = layers;
+        self.push(Severity::Warning, Error::at(place, kind, message));
+    }
+
+    pub(crate) fn push(&mut self, severity: Severity, error: Error) {
+        self.found.push(Problem { severity, error });
+    }
+
+    pub(crate) fn has_errors(&self) -> bool {
+        self.found.iter().any(|p| p.severity == Severity::Error)
+    }
+
+    pub(crate) fn into_vec(self) -> Vec<Problem> {
+        self.found
+    }
+}

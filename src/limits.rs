@@ -1,0 +1,30 @@
+//! Limits on what a file may ask for. They are checked before anything is allocated.
+
+/// Upper bounds for reading, inferring and evaluating a model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Bytes of the document (`model.xml`).
+    pub document_bytes: u64,
+    /// Layers of the model, those of all bodies included.
+    pub layers: usize,
+    /// How deep bodies, and entries of `rt_info`, may be nested.
+    pub nesting: usize,
+    /// Bytes of one tensor.
+    pub tensor_bytes: u64,
+    /// Bytes of all tensors alive at one time of an evaluation, constants not counted.
+    pub live_bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        const GIB: u64 = 1 << 30;
+        Self {
+            document_bytes: GIB,
+            layers: 2_000_000,
+            nesting: 1_000,
+            tensor_bytes: 16 * GIB,
+            live_bytes: 64 * GIB,
+        }
+    }
+}

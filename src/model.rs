@@ -1,0 +1,525 @@
+//! A model: its graphs, what inference knows of them, and the front door to evaluation.
+
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+use crate::error::{Error, Kind, LayerRef, Place, Result};
+use crate::exec::{Observer, Plan, Run};
+use crate::graph::infer::Facts;
+use crate::graph::{Graph, Known, NodeId, Operation, Terminal, find_terminal};
+use crate::ir::{self, BinFile, Loaded, Problem, Source};
+use crate::limits::Limits;
+use crate::op::Output;
+use crate::ops::infrastructure::Parameter;
+use crate::tensor::{ElementType, PartialShape, Tensor};
+
+/// A model that was read, typed and inferred. Cloning is cheap; all threads may share it.
+#[derive(Debug, Clone)]
+pub struct Model(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    name: String,
+    version: u8,
+    graphs: Arc<[Graph]>,
+    facts: Facts,
+    source: Option<Arc<Source>>,
+    warnings: Vec<Problem>,
+    plan: OnceLock<Plan>,
+}
+
+/// What a document holds, with every problem found in it: what `ovir check` shows.
+#[derive(Debug)]
+pub struct Inspection {
+    /// The document's text, unless the file could not be read.
+    pub source: Arc<Source>,
+    /// Errors and warnings in the order they were met.
+    pub problems: Vec<Problem>,
+    /// The model, if the document is well-formed; with errors among the problems it is only fit
+    /// to be looked at.
+    pub model: Option<Model>,
+    /// Layers of the document, those that nothing needs included.
+    pub layers: usize,
+    /// Bytes of the `.bin` file, if it is there.
+    pub weights_bytes: Option<u64>,
+}
+
+/// How much of a document is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depth {
+    /// Layers, ports and attributes. The `.bin` file is not read.
+    Structure,
+    /// Types and shapes as well, which reads small constants.
+    Inference,
+}
+
+impl Model {
+    /// Reads `model.xml` and the `model.bin` beside it.
+    ///
+    /// The `.bin` file is mapped: its constants are read when they are needed, and it must not be
+    /// written to or truncated while the model is in use.
+    ///
+    /// # Errors
+    /// The first problem that keeps the model from loading.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self> {
+        Self::read_with(path, &Limits::default())
+    }
+
+    /// Reads a model under limits of your own.
+    ///
+    /// # Errors
+    /// The first problem that keeps the model from loading.
+    pub fn read_with(path: impl AsRef<Path>, limits: &Limits) -> Result<Self> {
+        Self::inspect_with(path, Depth::Inference, limits)?.into_model()
+    }
+
+    /// Reads a model from memory; `name` stands for the file in messages.
+    ///
+    /// # Errors
+    /// The first problem that keeps the model from loading.
+    pub fn from_bytes(name: &str, document: Vec<u8>, weights: Vec<u8>) -> Result<Self> {
+        let source = Source::new(name.into(), document)?;
+        let weights = BinFile::in_memory(weights);
+        inspect(source, &weights, Depth::Inference, &Limits::default()).into_model()
+    }
+
+    /// Reads a model with every problem in it.
+    ///
+    /// # Errors
+    /// When the file cannot be read at all.
+    pub fn inspect(path: impl AsRef<Path>, depth: Depth) -> Result<Inspection> {
+        Self::inspect_with(path, depth, &Limits::default())
+    }
+
+    /// Reads a model with every problem in it, under limits of your own.
+    ///
+    /// # Errors
+    /// When the file cannot be read at all.
+    pub fn inspect_with(
+        path: impl AsRef<Path>,
+        depth: Depth,
+        limits: &Limits,
+    ) -> Result<Inspection> {
+        let path = path.as_ref();
+        let source = Source::read(path, limits)?;
+        let weights = BinFile::open(&BinFile::beside(path));
+        Ok(inspect(source, &weights, depth, limits))
+    }
+
+    pub(crate) fn from_graph(name: &str, graph: Graph) -> Result<Self> {
+        let mut refused = None;
+        let facts = Facts::infer(&graph, |id, error| {
+            refused.get_or_insert((id, error));
+        });
+        if let Some((id, mut error)) = refused {
+            let node = graph.node(id);
+            error.message += &facts.describe_inputs(node);
+            let place = Place {
+                layers: vec![node.layer_ref()],
+                ..Place::default()
+            };
+            return Err(Error::from_op(place, Kind::Shape, error));
+        }
+        Ok(Self(Arc::new(Inner {
+            name: name.to_owned(),
+            version: 11,
+            graphs: vec![graph].into(),
+            facts,
+            source: None,
+            warnings: Vec::new(),
+            plan: OnceLock::new(),
+        })))
+    }
+
+    /// The model's name.
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// The IR version of the document: 10 or 11.
+    pub fn ir_version(&self) -> u8 {
+        self.0.version
+    }
+
+    /// What is odd about the document, but did not keep it from loading.
+    pub fn warnings(&self) -> &[Problem] {
+        &self.0.warnings
+    }
+
+    /// The model's graph.
+    pub fn graph(&self) -> &Graph {
+        &self.0.graphs[0]
+    }
+
+    /// The model's graph, then those of the bodies of If, Loop and TensorIterator.
+    pub fn graphs(&self) -> &[Graph] {
+        &self.0.graphs
+    }
+
+    /// The inputs, in the order of the file.
+    pub fn inputs(&self) -> &[Terminal] {
+        self.graph().inputs()
+    }
+
+    /// The outputs, in the order of the file.
+    pub fn outputs(&self) -> &[Terminal] {
+        self.graph().outputs()
+    }
+
+    /// The position of an input, by tensor name or layer name.
+    pub fn find_input(&self, name: &str) -> Option<usize> {
+        find_terminal(self.inputs(), name)
+    }
+
+    /// The position of an output, by tensor name, layer name, or name of the layer before it.
+    pub fn find_output(&self, name: &str) -> Option<usize> {
+        find_terminal(self.outputs(), name)
+    }
+
+    /// The inferred element types and shapes of a node's outputs.
+    pub fn inferred(&self, node: NodeId) -> &[Output] {
+        let fact = self.facts().nodes.get(node.index());
+        fact.map_or(&[], |f| &f.outputs)
+    }
+
+    /// What inference knows of the elements of a node's output: small integer tensors mostly.
+    pub fn known(&self, node: NodeId, output: usize) -> Option<&Known> {
+        self.facts()
+            .nodes
+            .get(node.index())?
+            .known
+            .get(output)?
+            .as_ref()
+    }
+
+    /// The element type and shape of an input.
+    pub fn input_type(&self, index: usize) -> Option<&Output> {
+        self.inferred(self.inputs().get(index)?.node).first()
+    }
+
+    /// The element type and shape of an output.
+    pub fn output_type(&self, index: usize) -> Option<&Output> {
+        self.inferred(self.outputs().get(index)?.node).first()
+    }
+
+    /// The layers that cannot be evaluated, those in bodies included.
+    pub fn unsupported(&self) -> Vec<LayerRef> {
+        let nodes = self.graphs().iter().flat_map(|g| &g.nodes);
+        nodes
+            .filter(|n| matches!(n.operation, Operation::Opaque { .. }))
+            .map(|n| n.layer_ref())
+            .collect()
+    }
+
+    /// The model for other input shapes: inference starts anew from them.
+    ///
+    /// # Errors
+    /// When there is no such input, or the shapes do not fit the model.
+    pub fn reshape<K: Into<PortKey>>(
+        &self,
+        shapes: impl IntoIterator<Item = (K, PartialShape)>,
+    ) -> Result<Self> {
+        let mut graph = self.graph().clone();
+        for (key, shape) in shapes {
+            let index = key.into().find(self.inputs(), "input")?;
+            let node = self.inputs()[index].node;
+            let ty = self
+                .input_type(index)
+                .map_or(ElementType::Dynamic, |t| t.element_type);
+            Parameter::set(&mut graph.nodes[node.index()].operation, ty, shape);
+        }
+        let mut refused = None;
+        let facts = Facts::infer(&graph, |id, error| {
+            refused.get_or_insert((id, error));
+        });
+        if let Some((id, mut error)) = refused {
+            error.message += &facts.describe_inputs(graph.node(id));
+            return Err(Error::from_op(self.place(id), Kind::Shape, error));
+        }
+        let mut graphs = self.0.graphs.to_vec();
+        graphs[0] = graph;
+        Ok(Self(Arc::new(Inner {
+            name: self.0.name.clone(),
+            version: self.0.version,
+            graphs: graphs.into(),
+            facts,
+            source: self.0.source.clone(),
+            warnings: self.0.warnings.clone(),
+            plan: OnceLock::new(),
+        })))
+    }
+
+    /// Evaluates the model, layer by layer, each as its specification says.
+    ///
+    /// Inputs are given by name or by position; every input needs one.
+    ///
+    /// # Errors
+    /// When inputs are missing or do not fit, a layer is not supported or refuses its values, or
+    /// a limit is reached.
+    pub fn evaluate<K: Into<PortKey>>(
+        &self,
+        inputs: impl IntoIterator<Item = (K, Tensor)>,
+    ) -> Result<Outputs> {
+        self.evaluate_with(inputs, &Limits::default(), &mut [])
+    }
+
+    /// Evaluates the model under limits and observers of your own.
+    ///
+    /// # Errors
+    /// As [`Model::evaluate`], and when an observer stops the run.
+    pub fn evaluate_with<K: Into<PortKey>>(
+        &self,
+        inputs: impl IntoIterator<Item = (K, Tensor)>,
+        limits: &Limits,
+        observers: &mut [&mut dyn Observer],
+    ) -> Result<Outputs> {
+        self.check_supported()?;
+        let inputs = self.bind(inputs)?;
+        let tensors = Run::new(self, limits, observers).run(inputs)?;
+        Ok(Outputs {
+            model: self.clone(),
+            tensors,
+        })
+    }
+
+    fn check_supported(&self) -> Result<()> {
+        let missing = self.unsupported();
+        let Some(first) = missing.first() else {
+            return Ok(());
+        };
+        let mut kinds: Vec<(String, usize)> = Vec::new();
+        for layer in &missing {
+            let kind = format!("{} ({})", layer.type_name, layer.opset);
+            match kinds.iter_mut().find(|(k, _)| *k == kind) {
+                Some((_, count)) => *count += 1,
+                None => kinds.push((kind, 1)),
+            }
+        }
+        let place = Place {
+            file: self.0.source.as_ref().map(|s| Arc::clone(s.name())),
+            ..Place::default()
+        };
+        let message = format!(
+            "{} layers of {} operations are not supported, the first is {first}",
+            missing.len(),
+            kinds.len()
+        );
+        let details = kinds
+            .into_iter()
+            .map(|(kind, count)| format!("{kind}: {count}"));
+        Err(Error::at(place, Kind::Unsupported, message).with_details(details.collect()))
+    }
+
+    /// The tensors for the inputs in order, checked.
+    fn bind<K: Into<PortKey>>(
+        &self,
+        inputs: impl IntoIterator<Item = (K, Tensor)>,
+    ) -> Result<Vec<Tensor>> {
+        let mut bound: Vec<Option<Tensor>> = vec![None; self.inputs().len()];
+        for (key, tensor) in inputs {
+            let index = key.into().find(self.inputs(), "input")?;
+            let name = crate::error::quoted(self.inputs()[index].name());
+            if let Some(expected) = self.input_type(index) {
+                let ty = expected.element_type;
+                let types = !ty.is_static() || ty == tensor.element_type();
+                if !types || !expected.shape.contains(tensor.shape()) {
+                    let message = format!("input {name} takes {expected}, got {tensor:?}");
+                    return Err(Error::new(Kind::Input, message));
+                }
+            }
+            if bound[index].replace(tensor).is_some() {
+                return Err(Error::new(
+                    Kind::Input,
+                    format!("input {name} is given twice"),
+                ));
+            }
+        }
+        let missing: Vec<String> = self
+            .inputs()
+            .iter()
+            .zip(&bound)
+            .enumerate()
+            .filter(|(_, (_, tensor))| tensor.is_none())
+            .map(|(index, (input, _))| {
+                let ty = self.input_type(index).map(ToString::to_string);
+                let name = crate::error::quoted(input.name());
+                format!("{name} {}", ty.unwrap_or_default())
+            })
+            .collect();
+        if !missing.is_empty() {
+            let message = format!("no value for input {}", missing.join(", "));
+            return Err(Error::new(Kind::Input, message));
+        }
+        Ok(bound.into_iter().flatten().collect())
+    }
+
+    pub(crate) fn facts(&self) -> &Facts {
+        &self.0.facts
+    }
+
+    pub(crate) fn plan(&self) -> &Plan {
+        self.0.plan.get_or_init(|| Plan::new(self.graph()))
+    }
+
+    /// Where a node of the model's graph stands in its file.
+    pub fn place(&self, node: NodeId) -> Place {
+        let node = self.graph().node(node);
+        let source = self.0.source.as_ref().zip(node.offset());
+        let mut place = source
+            .map(|(s, offset)| s.place(offset))
+            .unwrap_or_default();
+        place.layers = vec![node.layer_ref()];
+        place
+    }
+}
+
+fn inspect(source: Source, weights: &BinFile, depth: Depth, limits: &Limits) -> Inspection {
+    let infer = depth == Depth::Inference;
+    let (loaded, problems) = ir::load(&source, weights, limits, infer);
+    let source = Arc::new(source);
+    let layers = loaded.as_ref().map_or(0, |l| l.layers);
+    let model = loaded.map(|loaded: Loaded| {
+        let facts = loaded
+            .facts
+            .unwrap_or_else(|| Facts::declared(&loaded.graphs[0]));
+        Model(Arc::new(Inner {
+            name: loaded.name,
+            version: loaded.version,
+            graphs: loaded.graphs.into(),
+            facts,
+            source: Some(Arc::clone(&source)),
+            warnings: problems.clone(),
+            plan: OnceLock::new(),
+        }))
+    });
+    Inspection {
+        source,
+        problems,
+        model,
+        layers,
+        weights_bytes: weights.len(),
+    }
+}
+
+impl Inspection {
+    /// The model, if nothing keeps it from loading.
+    ///
+    /// # Errors
+    /// The first problem that does.
+    pub fn into_model(self) -> Result<Model> {
+        if let Some(error) = ir::first_error(&self.problems) {
+            return Err(error.clone());
+        }
+        self.model
+            .ok_or_else(|| Error::new(Kind::Xml, "the document holds no model"))
+    }
+}
+
+/// Names an input or output: by name, or by position.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PortKey {
+    /// A tensor name or layer name.
+    Name(String),
+    /// A position, counted from 0.
+    Index(usize),
+}
+
+impl PortKey {
+    fn find(&self, terminals: &[Terminal], what: &str) -> Result<usize> {
+        let found = match self {
+            Self::Name(name) => find_terminal(terminals, name),
+            Self::Index(index) => (*index < terminals.len()).then_some(*index),
+        };
+        found.ok_or_else(|| {
+            let have: Vec<_> = terminals
+                .iter()
+                .map(|t| crate::error::quoted(t.name()))
+                .collect();
+            let have = if have.is_empty() {
+                "none".to_owned()
+            } else {
+                have.join(", ")
+            };
+            let asked = match self {
+                Self::Name(name) => crate::error::quoted(name),
+                Self::Index(index) => index.to_string(),
+            };
+            Error::new(
+                Kind::Input,
+                format!("there is no {what} {asked}; the model has {have}"),
+            )
+        })
+    }
+}
+
+impl From<&str> for PortKey {
+    fn from(name: &str) -> Self {
+        Self::Name(name.to_owned())
+    }
+}
+
+impl From<String> for PortKey {
+    fn from(name: String) -> Self {
+        Self::Name(name)
+    }
+}
+
+impl From<usize> for PortKey {
+    fn from(index: usize) -> Self {
+        Self::Index(index)
+    }
+}
+
+/// The outputs of an evaluation, in the order of the file; found by name or by position.
+#[derive(Debug, Clone)]
+pub struct Outputs {
+    model: Model,
+    tensors: Vec<Tensor>,
+}
+
+impl Outputs {
+    /// An output by tensor name, layer name, or name of the layer before it.
+    pub fn get(&self, name: &str) -> Option<&Tensor> {
+        self.tensors.get(self.model.find_output(name)?)
+    }
+
+    /// The number of outputs.
+    pub fn len(&self) -> usize {
+        self.tensors.len()
+    }
+
+    /// Whether the model has no outputs.
+    pub fn is_empty(&self) -> bool {
+        self.tensors.is_empty()
+    }
+
+    /// Names and tensors, in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Tensor)> {
+        let names = self.model.outputs().iter().map(Terminal::name);
+        names.zip(&self.tensors)
+    }
+
+    /// The tensors, in order.
+    pub fn into_tensors(self) -> Vec<Tensor> {
+        self.tensors
+    }
+}
+
+impl std::ops::Index<usize> for Outputs {
+    type Output = Tensor;
+
+    fn index(&self, index: usize) -> &Tensor {
+        &self.tensors[index]
+    }
+}
+
+impl std::ops::Index<&str> for Outputs {
+    type Output = Tensor;
+
+    /// # Panics
+    /// When there is no such output; [`Outputs::get`] does not.
+    fn index(&self, name: &str) -> &Tensor {
+        self.get(name)
+            .unwrap_or_else(|| panic!("there is no output {name:?}"))
+    }
+}
