@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 
+use crate::error::LayerRef;
 use crate::graph::{BodyKind, PortMap, RtInfo};
 use crate::op::attrs::Attr;
 use crate::tensor::ElementType;
@@ -56,6 +57,18 @@ pub(super) struct Layer<'a> {
     /// Bodies with the index of their net.
     pub(super) bodies: Vec<(BodyKind, usize)>,
     pub(super) port_maps: Vec<(BodyKind, PortMap)>,
+}
+
+impl Layer<'_> {
+    /// The layer as errors name it.
+    pub(super) fn layer_ref(&self) -> LayerRef {
+        LayerRef {
+            id: self.id,
+            name: self.name.clone().into_owned(),
+            type_name: self.type_name.clone().into_owned(),
+            opset: self.version.clone().into_owned(),
+        }
+    }
 }
 
 #[derive(Debug)]

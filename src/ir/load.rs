@@ -378,12 +378,7 @@ fn path(document: &Document<'_>, net: usize, layer: usize) -> Vec<LayerRef> {
     let mut at = Some((net, layer));
     while let Some((net, index)) = at {
         let layer = &document.nets[net].layers[index];
-        layers.push(LayerRef {
-            id: layer.id,
-            name: layer.name.clone().into_owned(),
-            type_name: layer.type_name.clone().into_owned(),
-            opset: layer.version.clone().into_owned(),
-        });
+        layers.push(layer.layer_ref());
         at = document.nets[net].parent;
     }
     layers.reverse();

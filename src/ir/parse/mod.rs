@@ -1,10 +1,12 @@
 //! From the stream of tags to the [`Document`], with an explicit stack in place of recursion.
 
-use super::document::{Document, Edge, Layer, Mean, Net, Port, PreProcess};
+mod body;
+
+use super::document::{Document, Edge, Layer, Net, Port, PreProcess};
 use super::problem::Problems;
 use super::xml::{Element, IllFormed, Tag, Tags, forbidden_character};
 use crate::error::Kind;
-use crate::graph::{BackEdge, BodyKind, PortMap, PortMapEntry, Purpose, RtEntry, RtInfo, Slice};
+use crate::graph::{BodyKind, RtEntry, RtInfo};
 use crate::limits::Limits;
 use crate::op::attrs::Attr;
 use crate::tensor::ElementType;
@@ -27,6 +29,7 @@ enum Frame {
     Dim {
         net: usize,
         input: bool,
+        offset: usize,
     },
     RtInfo {
         owner: RtOwner,
@@ -123,7 +126,11 @@ impl<'a> Parser<'a, '_, '_> {
             Frame::Ports { net, input } if name == "port" => self.port(net, input, &element),
             Frame::Port { net, input } if name == "dim" => {
                 self.text.clear();
-                Frame::Dim { net, input }
+                Frame::Dim {
+                    net,
+                    input,
+                    offset: element.offset,
+                }
             }
             Frame::Port { net, input } if name == "rt_info" => Frame::RtInfo {
                 owner: RtOwner::Port { net, input },
@@ -141,7 +148,7 @@ impl<'a> Parser<'a, '_, '_> {
 
     fn close(&mut self) {
         match self.stack.pop() {
-            Some(Frame::Dim { net, input }) => self.dim(net, input),
+            Some(Frame::Dim { net, input, offset }) => self.dim(net, input, offset),
             Some(Frame::Net(net)) if net > 0 => self.bodies -= 1,
             _ => {}
         }
@@ -156,12 +163,12 @@ impl<'a> Parser<'a, '_, '_> {
         }
         if !element.name.eq_ignore_ascii_case("net") {
             let message = format!("expected the root element `net`, found `{}`", element.name);
-            self.problems.error(Kind::Xml, element.offset, message);
+            self.report(Kind::Xml, element.offset, message);
             return None;
         }
         let Some(version) = element.get("version") else {
             let message = "the attribute `version` is missing; it is 10 or 11";
-            self.problems.error(Kind::Xml, element.offset, message);
+            self.report(Kind::Xml, element.offset, message);
             return None;
         };
         match number(&version.value) {
@@ -175,7 +182,7 @@ impl<'a> Parser<'a, '_, '_> {
             }
             Err(message) => {
                 let message = format!("attribute `version`: {message}");
-                self.problems.error(Kind::Xml, version.offset, message);
+                self.report(Kind::Xml, version.offset, message);
                 return None;
             }
         }
@@ -230,7 +237,7 @@ impl<'a> Parser<'a, '_, '_> {
         self.layers += 1;
         if self.layers > self.limits.layers {
             let message = format!("the model has more than {} layers", self.limits.layers);
-            self.problems.error(Kind::Limit, element.offset, message);
+            self.report(Kind::Limit, element.offset, message);
             return None;
         }
         let offset = element.offset;
@@ -244,7 +251,7 @@ impl<'a> Parser<'a, '_, '_> {
             (None, true) if name != "type" => Some("".into()),
             (None, _) => {
                 let message = format!("the layer has no attribute `{name}`");
-                self.problems.error(Kind::Structure, offset, message);
+                self.report(Kind::Structure, offset, message);
                 None
             }
         };
@@ -325,25 +332,6 @@ impl<'a> Parser<'a, '_, '_> {
         })
     }
 
-    fn body(&mut self, net: usize, kind: BodyKind, element: &Element<'a>) -> Option<Frame> {
-        self.bodies += 1;
-        if self.bodies > self.limits.nesting {
-            let message = format!("bodies are nested deeper than {}", self.limits.nesting);
-            self.problems.error(Kind::Limit, element.offset, message);
-            return None;
-        }
-        let index = self.document.nets.len();
-        let layer = self.document.nets[net].layers.len() - 1;
-        self.document.nets[net].layers[layer]
-            .bodies
-            .push((kind, index));
-        self.document.nets.push(Net {
-            parent: Some((net, layer)),
-            ..Net::default()
-        });
-        Some(Frame::Net(index))
-    }
-
     fn port(&mut self, net: usize, input: bool, element: &Element<'a>) -> Frame {
         let fragment = self.document.fragment && net == 0;
         let id = match (element.get("id"), fragment) {
@@ -383,7 +371,7 @@ impl<'a> Parser<'a, '_, '_> {
         Frame::Port { net, input }
     }
 
-    fn dim(&mut self, net: usize, input: bool) {
+    fn dim(&mut self, net: usize, input: bool, offset: usize) {
         let text = std::mem::take(&mut self.text);
         let trimmed = text.trim();
         // The stray `>` after a port lands beside the dims of printed layers, never inside.
@@ -397,9 +385,8 @@ impl<'a> Parser<'a, '_, '_> {
         match size {
             Some(size) => port.dims.push(size),
             None => {
-                let offset = port.offset;
                 let message = format!("dimension `{trimmed}` is not a size, or -1 for any");
-                self.problems.error(Kind::Attribute, offset, message);
+                self.report(Kind::Attribute, offset, message);
             }
         }
         self.text = text;
@@ -428,7 +415,7 @@ impl<'a> Parser<'a, '_, '_> {
     fn rt_entry(&mut self, owner: RtOwner, depth: usize, element: &Element<'a>) -> Option<Frame> {
         if depth >= self.limits.nesting {
             let message = format!("rt_info is nested deeper than {}", self.limits.nesting);
-            self.problems.error(Kind::Limit, element.offset, message);
+            self.report(Kind::Limit, element.offset, message);
             return None;
         }
         let entry = RtEntry {
@@ -455,127 +442,14 @@ impl<'a> Parser<'a, '_, '_> {
         })
     }
 
-    fn port_map(&mut self, net: usize, kind: BodyKind) -> Frame {
-        port_map(last_layer(&mut self.document, net), kind);
-        Frame::PortMap { net, kind }
-    }
-
-    fn port_map_entry(&mut self, net: usize, kind: BodyKind, element: &Element<'a>) -> Frame {
-        let offset = element.offset;
-        let input = match element.name {
-            "input" => true,
-            "output" => false,
-            _ => return self.ignored(element),
-        };
-        let internal_layer_id = self.unsigned(
-            element.get("internal_layer_id"),
-            "internal_layer_id",
-            offset,
-        );
-        let external_port_id = match element.get("external_port_id") {
-            Some(attribute) => self.signed(attribute, i64::MIN),
-            None => {
-                let message = "attribute `external_port_id` is missing";
-                self.problems.error(Kind::Structure, offset, message);
-                None
-            }
-        };
-        let slice = element.get("axis").and_then(|axis| {
-            let axis = self.signed(axis, i64::MIN)?;
-            let mut get = |name: &str, default: i64, least: i64| match element.get(name) {
-                Some(attribute) => self.signed(attribute, least),
-                None => Some(default),
-            };
-            let (start, end) = (get("start", 0, i64::MIN)?, get("end", -1, i64::MIN)?);
-            let (stride, part) = (get("stride", 1, i64::MIN)?, get("part_size", 1, 1)?);
-            if stride == 0 {
-                let message = "attribute `stride`: 0 never ends, expected another number";
-                self.problems.error(Kind::Attribute, offset, message);
-                return None;
-            }
-            Some(Slice {
-                axis,
-                start,
-                end,
-                stride,
-                part_size: part.unsigned_abs(),
-            })
-        });
-        let purpose = match element.get("purpose").map(|a| &*a.value) {
-            Some("current_iteration") => Some(Purpose::CurrentIteration),
-            Some("execution_condition") => Some(Purpose::ExecutionCondition),
+    /// Notes an error, in the layers the parser is in.
+    fn report(&mut self, kind: Kind, offset: usize, message: impl Into<String>) {
+        let layers = self.stack.iter().filter_map(|frame| match frame {
+            Frame::Layer(net) => self.document.nets[*net].layers.last(),
             _ => None,
-        };
-        if let (Some(internal_layer_id), Some(external_port_id)) =
-            (internal_layer_id, external_port_id)
-        {
-            let map = port_map(last_layer(&mut self.document, net), kind);
-            let entries = if input {
-                &mut map.inputs
-            } else {
-                &mut map.outputs
-            };
-            entries.push(PortMapEntry {
-                external_port_id,
-                internal_layer_id,
-                slice,
-                purpose,
-            });
-        }
-        Frame::Leaf
-    }
-
-    fn back_edge(&mut self, net: usize, kind: BodyKind, element: &Element<'a>) -> Frame {
-        if element.name != "edge" {
-            return self.ignored(element);
-        }
-        let mut end = |name| self.unsigned(element.get(name), name, element.offset);
-        if let (Some(from_layer), Some(to_layer)) = (end("from-layer"), end("to-layer")) {
-            let map = port_map(last_layer(&mut self.document, net), kind);
-            map.back_edges.push(BackEdge {
-                from_layer,
-                to_layer,
-            });
-        }
-        Frame::Leaf
-    }
-
-    fn channel(&mut self, element: &Element<'a>) -> Frame {
-        // The runtime ignores `<scale>`, and so must whoever wants its answers.
-        if element.name != "mean" {
-            return self.ignored(element);
-        }
-        let mean = match (
-            element.get("value"),
-            element.get("offset"),
-            element.get("size"),
-        ) {
-            (Some(value), _, _) => match value.value.trim().parse::<f32>() {
-                Ok(mean) => Some(Mean::Value(mean)),
-                Err(_) => {
-                    let message = format!("attribute `value`: `{}` is not a number", value.value);
-                    self.problems.error(Kind::Attribute, value.offset, message);
-                    None
-                }
-            },
-            (None, Some(offset), Some(size)) => {
-                let offset = self.unsigned(Some(offset), "offset", element.offset);
-                let size = self.unsigned(Some(size), "size", element.offset);
-                offset
-                    .zip(size)
-                    .map(|(offset, size)| Mean::Image { offset, size })
-            }
-            _ => {
-                let message = "a mean needs `value`, or `offset` and `size`";
-                self.problems
-                    .error(Kind::Structure, element.offset, message);
-                None
-            }
-        };
-        if let (Some(mean), Some(pre)) = (mean, &mut self.document.pre_process) {
-            pre.means.push(mean);
-        }
-        Frame::Leaf
+        });
+        let layers = layers.map(Layer::layer_ref).collect();
+        self.problems.error_in(kind, offset, layers, message);
     }
 
     fn ignored(&mut self, element: &Element<'a>) -> Frame {
@@ -587,7 +461,7 @@ impl<'a> Parser<'a, '_, '_> {
     fn unsigned(&mut self, attribute: Option<&Attr<'a>>, name: &str, at: usize) -> Option<u64> {
         let Some(attribute) = attribute else {
             let message = format!("attribute `{name}` is missing");
-            self.problems.error(Kind::Structure, at, message);
+            self.report(Kind::Structure, at, message);
             return None;
         };
         match number(&attribute.value) {
@@ -631,15 +505,6 @@ fn ports<'d, 'a>(layer: &'d mut Layer<'a>, input: bool) -> &'d mut Vec<Port<'a>>
     } else {
         &mut layer.outputs
     }
-}
-
-fn port_map<'d>(layer: &'d mut Layer<'_>, kind: BodyKind) -> &'d mut PortMap {
-    let at = layer.port_maps.iter().position(|(k, _)| *k == kind);
-    let at = at.unwrap_or_else(|| {
-        layer.port_maps.push((kind, PortMap::default()));
-        layer.port_maps.len() - 1
-    });
-    &mut layer.port_maps[at].1
 }
 
 /// A number as IR writes ids, ports and versions: digits, after blanks and a `+`.
