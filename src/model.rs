@@ -202,6 +202,12 @@ impl Model {
         self.inferred(self.outputs().get(index)?.node).first()
     }
 
+    /// The integers that every consumer of an input takes, both ends included, if its elements are
+    /// indices or axes.
+    pub fn allowed_values(&self, input: usize) -> Option<(i64, i64)> {
+        self.facts().allowed_values(self.graph(), self.inputs().get(input)?.node)
+    }
+
     /// The layers that cannot be evaluated, those in bodies included.
     pub fn unsupported(&self) -> Vec<LayerRef> {
         let nodes = self.graphs().iter().flat_map(|g| &g.nodes);
@@ -282,7 +288,8 @@ impl Model {
         })
     }
 
-    fn check_supported(&self) -> Result<()> {
+    /// The error of a model with layers that cannot be evaluated, all of them named.
+    pub(crate) fn check_supported(&self) -> Result<()> {
         let missing = self.unsupported();
         let Some(first) = missing.first() else {
             return Ok(());

@@ -1,1 +1,10 @@
+//! The one test binary: every further one would link the whole crate again.
 
+mod api;
+mod samples;
+mod support;
+mod tidy;
+mod vectors;
+
+#[cfg(feature = "cli")]
+mod cli;

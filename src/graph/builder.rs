@@ -144,8 +144,7 @@ impl Builder {
         op: Box<dyn Op>,
         inputs: &[Port],
     ) -> Port {
-        let mut node = Node::made(name, opset, resolved, op, inputs);
-        node.id = self.graph.nodes.len() as u64;
+        let node = Node::made(name, opset, resolved, op, inputs);
         Port::new(self.graph.push(node), 0)
     }
 }

@@ -33,7 +33,13 @@ impl Node {
 
 impl Graph {
     /// Adds a node at the end; [`Graph::sort`] must follow.
-    pub(crate) fn push(&mut self, node: Node) -> NodeId {
+    ///
+    /// A layer that stands in no file gets an id that no other has.
+    pub(crate) fn push(&mut self, mut node: Node) -> NodeId {
+        if node.id == u64::MAX {
+            node.id = self.next_id;
+        }
+        self.next_id = self.next_id.max(node.id.saturating_add(1));
         self.nodes.push(node);
         NodeId::new(self.nodes.len() - 1)
     }

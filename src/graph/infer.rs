@@ -108,7 +108,7 @@ impl Facts {
         })
     }
 
-    fn inputs(&self, node: &Node) -> SmallVec<[Input<'_>; 4]> {
+    pub(super) fn inputs(&self, node: &Node) -> SmallVec<[Input<'_>; 4]> {
         let input = |port: &super::Port| {
             let fact = &self.nodes[port.node.index()];
             // An edge out of an output that the operation does not have carries nothing.

@@ -1,5 +1,6 @@
 //! The typed layer graph: nodes in topological order, ports by position.
 
+mod allowed;
 mod body;
 mod builder;
 mod edit;
@@ -230,6 +231,8 @@ pub struct Graph {
     /// The graph and the node whose body this is.
     pub(crate) parent: Option<(usize, NodeId)>,
     pub(crate) rt_info: RtInfo,
+    /// Above every layer's id.
+    next_id: u64,
 }
 
 impl Graph {

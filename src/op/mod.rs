@@ -54,6 +54,17 @@ pub trait Op: Any + Debug + Send + Sync {
         None
     }
 
+    /// The numbers that the elements of input `index` may be, both ends included, for inputs that
+    /// are indices or axes: random inputs are drawn from them.
+    fn allowed(&self, _inputs: &[Input<'_>], _index: usize) -> Option<(i64, i64)> {
+        None
+    }
+
+    /// Whether output 0 has the numbers of input 0, in another form.
+    fn keeps_numbers(&self) -> bool {
+        false
+    }
+
     /// The value of output 0, for an operation that is a constant.
     ///
     /// # Errors

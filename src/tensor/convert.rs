@@ -666,9 +666,3 @@ mod tests {
         }
     }
 }
-
-/// Draft, replaced by the numbers room.
-pub(crate) fn convert(tensor: &Tensor, to: ElementType) -> Result<Tensor, super::TensorError> {
-    let _ = to;
-    Ok(tensor.clone())
-}

@@ -1,0 +1,57 @@
+//! `ovir ops`
+
+use std::io::Write;
+
+use serde_json::json;
+
+use super::table::Table;
+use super::{Outcome, print_json};
+use crate::op::OpDef;
+use crate::ops;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
+    // One line a type, though several rows of the registry may implement its versions.
+    let mut types: Vec<(&str, &str, Vec<u8>)> = Vec::new();
+    for (category, OpDef { name, versions, .. }) in ops::supported() {
+        match types.iter_mut().find(|(_, n, _)| n == name) {
+            Some((_, _, all)) => all.extend_from_slice(versions),
+            None => types.push((category, name, versions.to_vec())),
+        }
+    }
+    for (_, _, versions) in &mut types {
+        versions.sort_unstable();
+    }
+    types.sort_by_key(|&(category, name, _)| (category, name));
+    if args.json {
+        let list: Vec<_> = types
+            .iter()
+            .map(|(category, name, versions)| {
+                json!({ "category": category, "type": name, "versions": versions })
+            })
+            .collect();
+        return print_json(out, &json!({ "operations": list }));
+    }
+    let mut table = Table::new(0, &[false, false, false]);
+    table.row(["category", "operation", "versions"].map(str::to_owned));
+    let mut count = 0;
+    for (category, name, versions) in &types {
+        count += versions.len();
+        let versions: Vec<_> = versions.iter().map(u8::to_string).collect();
+        let cells = [*category, *name, &versions.join(" ")];
+        table.row(cells.map(str::to_owned));
+    }
+    table.print(out)?;
+    writeln!(
+        out,
+        "\n{} operations in {count} versions; a version is the opset that introduced it",
+        types.len()
+    )?;
+    Ok(())
+}
