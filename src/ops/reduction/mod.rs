@@ -1,5 +1,10 @@
 //! Category `reduction` of the specification.
 
-use crate::op::OpDef;
+mod axes;
+mod reduce;
+mod reduce_sum;
 
-pub(super) const OPS: &[OpDef] = &[];
+use crate::op::{OpDef, def};
+use reduce::Reduce;
+
+pub(super) const OPS: &[OpDef] = &[def::<Reduce<reduce_sum::Sum>>("ReduceSum", &[1])];

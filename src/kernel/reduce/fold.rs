@@ -1,0 +1,226 @@
+//! The innermost loops of a reduction.
+
+use std::array;
+use std::marker::PhantomData;
+
+use super::scalar::{Accumulator, Map, Pair, Scalar, two_sum};
+
+/// A reduction of elements `T` into accumulators `A`, slice by slice.
+pub(crate) trait Fold<T, A>: Sync {
+    /// An accumulator nothing was folded into.
+    fn identity(&self) -> A;
+
+    /// Folds runs of equal length, one after the other in `data`, each into its accumulator.
+    fn runs(&self, acc: &mut [A], data: &[T]);
+
+    /// Folds rows of `acc.len()` elements, element by element, into the accumulators.
+    fn rows(&self, acc: &mut [A], data: &[T]);
+
+    /// Folds other accumulators in.
+    fn merge(&self, acc: &mut [A], other: &[A]);
+
+    /// Turns accumulators that `count` elements were folded into into results.
+    fn finish(&self, acc: &mut [A], count: usize);
+}
+
+/// Rows shorter than this are folded several at a time, as one row of [`WIDE`] at most.
+const NARROW: usize = 24;
+const WIDE: usize = 64;
+
+/// The fold that a [`Scalar`] describes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Elementwise<S>(PhantomData<S>);
+
+impl<S> Elementwise<S> {
+    pub(crate) const NEW: Self = Self(PhantomData);
+}
+
+/// Folds a run in `N` independent lanes, which the processor works on at the same time.
+#[inline(always)]
+fn run<const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(data: &[T]) -> A {
+    let (blocks, rest) = data.as_chunks::<N>();
+    let mut lanes = [S::IDENTITY; N];
+    for block in blocks {
+        lanes = array::from_fn(|i| S::push(lanes[i], block[i]));
+    }
+    let mut width = N / 2;
+    while width > 0 {
+        for i in 0..width {
+            lanes[i] = S::merge(lanes[i], lanes[i + width]);
+        }
+        width /= 2;
+    }
+    rest.iter().fold(lanes[0], |acc, &x| S::push(acc, x))
+}
+
+/// Runs of a length the compiler knows.
+#[inline(always)]
+fn short_runs<const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(acc: &mut [A], data: &[T]) {
+    for (acc, run) in acc.iter_mut().zip(data.as_chunks::<N>().0) {
+        *acc = run.iter().fold(*acc, |acc, &x| S::push(acc, x));
+    }
+}
+
+fn long_runs<const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(acc: &mut [A], data: &[T]) {
+    let len = data.len() / acc.len();
+    for (acc, data) in acc.iter_mut().zip(data.chunks_exact(len)) {
+        *acc = S::merge(*acc, run::<N, T, A, S>(data));
+    }
+}
+
+/// Folds rows into accumulators, four at a time to spare loads and stores of accumulators.
+fn wide_rows<T: Copy, A: Copy, S: Scalar<T, A>>(acc: &mut [A], data: &[T]) {
+    let width = acc.len();
+    let mut groups = data.chunks_exact(width * 4);
+    for group in &mut groups {
+        let (top, bottom) = group.split_at(width * 2);
+        let (r0, r1) = top.split_at(width);
+        let (r2, r3) = bottom.split_at(width);
+        for ((((acc, &a), &b), &c), &d) in acc.iter_mut().zip(r0).zip(r1).zip(r2).zip(r3) {
+            *acc = S::push(S::push(S::push(S::push(*acc, a), b), c), d);
+        }
+    }
+    for row in groups.remainder().chunks_exact(width) {
+        for (acc, &x) in acc.iter_mut().zip(row) {
+            *acc = S::push(*acc, x);
+        }
+    }
+}
+
+impl<T: Copy, A: Copy + Send + Sync, S: Scalar<T, A>> Fold<T, A> for Elementwise<S>
+where
+    Self: Sync,
+{
+    fn identity(&self) -> A {
+        S::IDENTITY
+    }
+
+    fn runs(&self, acc: &mut [A], data: &[T]) {
+        match data.len() / acc.len() {
+            0 => {}
+            1 => short_runs::<1, T, A, S>(acc, data),
+            2 => short_runs::<2, T, A, S>(acc, data),
+            3 => short_runs::<3, T, A, S>(acc, data),
+            4 => short_runs::<4, T, A, S>(acc, data),
+            ..64 => long_runs::<4, T, A, S>(acc, data),
+            _ => long_runs::<16, T, A, S>(acc, data),
+        }
+    }
+
+    fn rows(&self, acc: &mut [A], data: &[T]) {
+        let width = acc.len();
+        if width >= NARROW || data.len() < 4 * WIDE {
+            return wide_rows::<T, A, S>(acc, data);
+        }
+        let mut wide = [S::IDENTITY; WIDE];
+        let wide = &mut wide[..WIDE / width * width];
+        let (whole, rest) = data.split_at(data.len() / wide.len() * wide.len());
+        wide_rows::<T, A, S>(wide, whole);
+        wide.chunks_exact(width).for_each(|row| self.merge(acc, row));
+        wide_rows::<T, A, S>(acc, rest);
+    }
+
+    fn merge(&self, acc: &mut [A], other: &[A]) {
+        for (acc, &other) in acc.iter_mut().zip(other) {
+            *acc = S::merge(*acc, other);
+        }
+    }
+
+    fn finish(&self, acc: &mut [A], count: usize) {
+        for acc in acc {
+            *acc = S::finish(*acc, count);
+        }
+    }
+}
+
+/// The sum of what a [`Map`] makes of `f64`, compensated: the errors of all additions are added
+/// up beside the sum.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Compensated<M>(PhantomData<M>);
+
+impl<M> Compensated<M> {
+    pub(crate) const NEW: Self = Self(PhantomData);
+}
+
+impl Pair {
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        let (high, error) = two_sum(self.high, other.high);
+        Self {
+            high,
+            low: self.low + other.low + error,
+        }
+    }
+}
+
+/// Columns added up at a time, sums and errors apart.
+const COLUMNS: usize = 256;
+
+fn push<M: Map>(acc: Pair, x: f64) -> Pair {
+    acc.plus(Pair::exact(M::map(x)))
+}
+
+fn compensated_run<M: Map>(acc: Pair, data: &[f64]) -> Pair {
+    const LANES: usize = 16;
+    let (mut acc, mut rest) = (acc, data);
+    if data.len() >= 4 * LANES {
+        let (whole, remainder) = data.split_at(data.len() / LANES * LANES);
+        let mut lanes = [Pair::EMPTY; LANES];
+        compensated_rows::<M>(&mut lanes, whole);
+        acc = lanes.into_iter().fold(acc, Pair::plus);
+        rest = remainder;
+    }
+    rest.iter().fold(acc, |acc, &x| push::<M>(acc, x))
+}
+
+fn compensated_rows<M: Map>(acc: &mut [Pair], data: &[f64]) {
+    let width = acc.len();
+    for (i, acc) in acc.chunks_mut(COLUMNS).enumerate() {
+        let (mut high, mut low) = ([0.0; COLUMNS], [0.0; COLUMNS]);
+        let high = &mut high[..acc.len()];
+        let low = &mut low[..acc.len()];
+        for ((high, low), acc) in high.iter_mut().zip(&mut *low).zip(&*acc) {
+            (*high, *low) = (acc.high, acc.low);
+        }
+        for row in data.chunks_exact(width) {
+            let row = &row[i * COLUMNS..];
+            for ((high, low), &x) in high.iter_mut().zip(&mut *low).zip(row) {
+                let (sum, error) = two_sum(*high, M::map(x));
+                *high = sum;
+                *low += error;
+            }
+        }
+        for ((acc, &high), &low) in acc.iter_mut().zip(&*high).zip(&*low) {
+            *acc = Pair { high, low };
+        }
+    }
+}
+
+impl<M: Map> Fold<f64, Pair> for Compensated<M> {
+    fn identity(&self) -> Pair {
+        Pair::EMPTY
+    }
+
+    fn runs(&self, acc: &mut [Pair], data: &[f64]) {
+        let len = data.len() / acc.len();
+        for (acc, run) in acc.iter_mut().zip(data.chunks_exact(len.max(1))) {
+            *acc = compensated_run::<M>(*acc, run);
+        }
+    }
+
+    fn rows(&self, acc: &mut [Pair], data: &[f64]) {
+        compensated_rows::<M>(acc, data);
+    }
+
+    fn merge(&self, acc: &mut [Pair], other: &[Pair]) {
+        for (acc, &other) in acc.iter_mut().zip(other) {
+            *acc = acc.plus(other);
+        }
+    }
+
+    fn finish(&self, acc: &mut [Pair], count: usize) {
+        for acc in acc {
+            *acc = Pair::exact(M::finish(acc.round(), count));
+        }
+    }
+}

@@ -1,0 +1,344 @@
+//! Reduction of a tensor over any set of axes.
+//!
+//! Adjacent axes of the same kind are merged first, so that every case is a short alternation of
+//! kept and reduced axes. The work is then halved until a part is small: along a kept axis (two
+//! parts of the output) where that leaves long contiguous pieces, along a reduced axis (two sets
+//! of accumulators, merged afterwards) elsewhere. The halves depend on sizes only, so the result
+//! is the same for any number of threads.
+
+mod fold;
+mod scalar;
+#[cfg(test)]
+mod tests;
+
+use smallvec::SmallVec;
+
+pub(crate) use fold::{Compensated, Elementwise, Fold};
+pub(crate) use scalar::{Accumulator, Map, Pair, Scalar};
+
+use crate::tensor::convert::{Compute, narrow, widen};
+use crate::tensor::{Class, Element, ElementType, Tensor};
+
+/// Parts of at most this many elements are not divided further,
+const TASK: usize = 1 << 16;
+/// unless they need more accumulators than this, which stay in the nearest cache.
+const ACCUMULATORS: usize = 4096;
+/// Fewer elements than this stay on the calling thread.
+const PARALLEL: usize = 1 << 17;
+/// How many elements are widened at a time.
+const BLOCK: usize = 2048;
+/// An inner kept axis is only divided into pieces of at least this many contiguous elements.
+const PIECE: usize = 2048;
+
+/// How a reduction folds each class of elements. Accumulators are wider than what they add up:
+/// `f64` for `f32` and everything narrower, a [`Pair`] for `f64`.
+pub(crate) struct Folds {
+    pub(crate) f32: &'static dyn Fold<f32, f64>,
+    pub(crate) f64: &'static dyn Fold<f64, Pair>,
+    pub(crate) i64: &'static dyn Fold<i64, i64>,
+    pub(crate) u64: &'static dyn Fold<u64, u64>,
+    /// For reductions that need no wider accumulators on `i32`.
+    pub(crate) i32: Option<&'static dyn Fold<i32, i32>>,
+}
+
+/// Reduces the axes marked in `reduced` (one mark for each axis of `input`). `output` has the
+/// elements that the other axes leave, under any shape, and the type of `input`, a number.
+pub(crate) fn reduce(input: &Tensor, reduced: &[bool], folds: &Folds, output: &mut Tensor) {
+    let axes = Axes::new(input.shape(), reduced);
+    let ty = input.element_type();
+    match ty.class().expect("a reduction is over numbers") {
+        _ if ty == ElementType::I32 && folds.i32.is_some() => {
+            if let Some(fold) = folds.i32 {
+                in_place(input, &axes, fold, output);
+            }
+        }
+        Class::F32 => by_class(input, &axes, folds.f32, output),
+        Class::F64 => by_class(input, &axes, folds.f64, output),
+        Class::I64 => by_class(input, &axes, folds.i64, output),
+        Class::U64 => by_class(input, &axes, folds.u64, output),
+    }
+}
+
+fn by_class<C: Compute, A: Accumulator<C>>(
+    input: &Tensor,
+    axes: &Axes,
+    fold: &dyn Fold<C, A>,
+    output: &mut Tensor,
+) {
+    if input.element_type() == C::TYPE {
+        return in_place(input, axes, fold, output);
+    }
+    let mut wide = vec![C::default(); output.len()];
+    let read = |start: usize, out: &mut [C]| widen(input, start, out);
+    let job = Job::new(Source::Widened(&read), fold, axes, A::round_again);
+    job.fill(&mut wide, &axes.axes, 0);
+    narrow(&wide, output, 0);
+}
+
+fn in_place<T: Element + Copy, A: Accumulator<T>>(
+    input: &Tensor,
+    axes: &Axes,
+    fold: &dyn Fold<T, A>,
+    output: &mut Tensor,
+) {
+    let data = input.as_slice().expect("the type was compared");
+    let out = output.as_mut_slice().expect("input and output have one type");
+    let job = Job::new(Source::Slice(data), fold, axes, A::round);
+    job.fill(out, &axes.axes, 0);
+}
+
+/// One axis after merging.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Axis {
+    len: usize,
+    stride: usize,
+    reduced: bool,
+}
+
+type AxisList = SmallVec<[Axis; 6]>;
+
+/// The axes of the input, merged.
+#[derive(Debug)]
+struct Axes {
+    axes: AxisList,
+    /// The number of elements.
+    total: usize,
+    /// The number of elements that make one element of the output.
+    count: usize,
+}
+
+impl Axes {
+    fn new(shape: &[usize], reduced: &[bool]) -> Self {
+        let empty = shape.contains(&0);
+        let mut axes = AxisList::new();
+        let (mut stride, mut count) = (1usize, 1usize);
+        for (&len, &reduced) in shape.iter().zip(reduced).rev() {
+            if len == 0 && reduced {
+                count = 0;
+            }
+            if len == 1 || empty {
+                continue;
+            }
+            match axes.last_mut() {
+                Some(inner) if inner.reduced == reduced => inner.len *= len,
+                _ => axes.push(Axis {
+                    len,
+                    stride,
+                    reduced,
+                }),
+            }
+            stride *= len;
+            if reduced {
+                count *= len;
+            }
+        }
+        axes.reverse();
+        Self {
+            axes,
+            total: if empty { 0 } else { stride },
+            count,
+        }
+    }
+}
+
+fn total(axes: &[Axis]) -> usize {
+    axes.iter().map(|a| a.len).product()
+}
+
+fn kept(axes: &[Axis]) -> usize {
+    axes.iter().filter(|a| !a.reduced).map(|a| a.len).product()
+}
+
+/// Whether the elements lie next to each other.
+fn is_contiguous(axes: &[Axis]) -> bool {
+    axes.windows(2).all(|w| w[0].stride == w[1].stride * w[1].len)
+        && axes.last().is_none_or(|a| a.stride == 1)
+}
+
+/// The same axes with another length of one of them; an axis of length 1 is left out.
+fn with_len(axes: &[Axis], index: usize, len: usize) -> AxisList {
+    let mut axes = AxisList::from_slice(axes);
+    if len == 1 {
+        axes.remove(index);
+    } else {
+        axes[index].len = len;
+    }
+    axes
+}
+
+/// Where to divide a part.
+enum Split {
+    /// Not at all: it is small.
+    No,
+    /// Along this kept axis, the outermost of the kept ones.
+    Kept(usize),
+    /// Along the first axis, which is reduced.
+    Reduced,
+}
+
+fn split(axes: &[Axis]) -> Split {
+    if total(axes) <= TASK && kept(axes) <= ACCUMULATORS {
+        return Split::No;
+    }
+    match axes.iter().position(|a| !a.reduced) {
+        Some(0) => Split::Kept(0),
+        Some(i) if axes[i].len / 2 * axes[i].stride >= PIECE => Split::Kept(i),
+        _ => Split::Reduced,
+    }
+}
+
+/// Where elements come from: a slice, or a function that widens those from a position on.
+enum Source<'a, T> {
+    Slice(&'a [T]),
+    Widened(&'a (dyn Fn(usize, &mut [T]) + Sync)),
+}
+
+struct Job<'a, T, A> {
+    source: Source<'a, T>,
+    fold: &'a dyn Fold<T, A>,
+    count: usize,
+    empty: bool,
+    parallel: bool,
+    value: fn(A) -> T,
+}
+
+impl<'a, T: Element + Copy, A: Accumulator<T>> Job<'a, T, A> {
+    fn new(
+        source: Source<'a, T>,
+        fold: &'a dyn Fold<T, A>,
+        axes: &Axes,
+        value: fn(A) -> T,
+    ) -> Self {
+        Self {
+            source,
+            fold,
+            count: axes.count,
+            empty: axes.total == 0,
+            parallel: axes.total >= PARALLEL,
+            value,
+        }
+    }
+
+    /// Both halves of the work, at the same time where that pays.
+    fn join(&self, a: impl FnOnce() + Send, b: impl FnOnce() + Send) {
+        if self.parallel {
+            rayon::join(a, b);
+        } else {
+            a();
+            b();
+        }
+    }
+
+    /// Writes the output of the part at `base` with these axes.
+    fn fill(&self, out: &mut [T], axes: &[Axis], base: usize) {
+        if self.empty {
+            let mut acc = [self.fold.identity()];
+            self.fold.finish(&mut acc, self.count);
+            out.fill((self.value)(acc[0]));
+            return;
+        }
+        if let Split::Kept(i) = split(axes) {
+            let half = axes[i].len / 2;
+            let (low, high) = out.split_at_mut(out.len() / axes[i].len * half);
+            let rest = base + half * axes[i].stride;
+            return self.join(
+                || self.fill(low, &with_len(axes, i, half), base),
+                || self.fill(high, &with_len(axes, i, axes[i].len - half), rest),
+            );
+        }
+        let mut acc = vec![self.fold.identity(); out.len()];
+        self.accumulate(&mut acc, axes, base);
+        self.fold.finish(&mut acc, self.count);
+        for (out, acc) in out.iter_mut().zip(acc) {
+            *out = (self.value)(acc);
+        }
+    }
+
+    /// Folds the part at `base` with these axes into accumulators, one for each kept element.
+    fn accumulate(&self, acc: &mut [A], axes: &[Axis], base: usize) {
+        match split(axes) {
+            Split::No => {
+                let mut scratch = match self.source {
+                    Source::Slice(_) => Vec::new(),
+                    Source::Widened(_) => vec![T::default(); BLOCK.min(total(axes))],
+                };
+                self.walk(acc, axes, base, &mut scratch);
+            }
+            Split::Kept(i) => {
+                let half = axes[i].len / 2;
+                let (low, high) = acc.split_at_mut(acc.len() / axes[i].len * half);
+                let rest = base + half * axes[i].stride;
+                self.join(
+                    || self.accumulate(low, &with_len(axes, i, half), base),
+                    || self.accumulate(high, &with_len(axes, i, axes[i].len - half), rest),
+                );
+            }
+            Split::Reduced => {
+                let half = axes[0].len / 2;
+                let rest = base + half * axes[0].stride;
+                let mut other = vec![self.fold.identity(); acc.len()];
+                self.join(
+                    || self.accumulate(acc, &with_len(axes, 0, half), base),
+                    || self.accumulate(&mut other, &with_len(axes, 0, axes[0].len - half), rest),
+                );
+                self.fold.merge(acc, &other);
+            }
+        }
+    }
+
+    /// Cuts a part into contiguous pieces, of at most a block where elements are widened.
+    fn walk(&self, acc: &mut [A], axes: &[Axis], base: usize, scratch: &mut [T]) {
+        let len = total(axes);
+        if is_contiguous(axes) {
+            match self.source {
+                Source::Slice(data) => return self.piece(acc, axes, &data[base..base + len]),
+                Source::Widened(read) if len <= BLOCK => {
+                    let block = &mut scratch[..len];
+                    read(base, block);
+                    return self.piece(acc, axes, block);
+                }
+                Source::Widened(_) => {}
+            }
+        }
+        let Some((first, rest)) = axes.split_first() else {
+            return;
+        };
+        // As many steps of the first axis at a time as fit in a block and are contiguous.
+        let step = if is_contiguous(axes) {
+            (BLOCK / first.stride).max(1)
+        } else {
+            1
+        };
+        let inner = kept(rest);
+        for start in (0..first.len).step_by(step) {
+            let n = step.min(first.len - start);
+            let acc = if first.reduced {
+                &mut *acc
+            } else {
+                &mut acc[start * inner..(start + n) * inner]
+            };
+            self.walk(acc, &with_len(axes, 0, n), base + start * first.stride, scratch);
+        }
+    }
+
+    /// Folds a contiguous piece.
+    fn piece(&self, acc: &mut [A], axes: &[Axis], data: &[T]) {
+        match axes {
+            [] => self.fold.rows(acc, data),
+            [axis] if !axis.reduced => self.fold.rows(acc, data),
+            [outer, inner] if outer.reduced && !inner.reduced => self.fold.rows(acc, data),
+            [axis] if axis.reduced => self.fold.runs(acc, data),
+            [outer, inner] if !outer.reduced && inner.reduced => self.fold.runs(acc, data),
+            [first, rest @ ..] => {
+                let parts = data.chunks_exact(data.len() / first.len);
+                if first.reduced {
+                    parts.for_each(|part| self.piece(acc, rest, part));
+                } else {
+                    let n = acc.len() / first.len;
+                    let acc = acc.chunks_exact_mut(n);
+                    acc.zip(parts).for_each(|(a, part)| self.piece(a, rest, part));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! ReduceSum-1: the sum over axes. Boolean data is not allowed.
+//!
+//! <https://docs.openvino.ai/2026/documentation/openvino-ir-format/operation-sets/operation-specs/reduction/reduce-sum-1.html>
+//!
+//! Sums of floats are accumulated in `f64` (those of `f64` with compensation) and rounded once;
+//! sums of integers wrap. The sum of no elements is zero.
+
+use super::reduce::Reduction;
+use crate::kernel::reduce::{Compensated, Elementwise, Folds, Map, Scalar};
+use crate::tensor::{ElementType, ValueRange};
+
+/// The sum.
+#[derive(Debug, Default)]
+pub(super) struct Sum;
+
+impl Reduction for Sum {
+    const FOLDS: Folds = Folds {
+        f32: &Elementwise::<Sum>::NEW,
+        f64: &Compensated::<Sum>::NEW,
+        i64: &Elementwise::<Sum>::NEW,
+        u64: &Elementwise::<Sum>::NEW,
+        // Additions that wrap lose nothing the narrow type can show.
+        i32: Some(&Elementwise::<Sum>::NEW),
+    };
+
+    const EMPTY_RANGE: Option<ValueRange> = Some(ValueRange::exact(0));
+
+    fn fold_ranges(ty: ElementType, a: ValueRange, b: ValueRange) -> ValueRange {
+        if a == ValueRange::exact(0) {
+            return b;
+        }
+        if b == ValueRange::exact(0) {
+            return a;
+        }
+        let bound = |a: i64, b: i64, unbounded: i64| match (a, b) {
+            _ if a == unbounded || b == unbounded => Some(unbounded),
+            _ => a.checked_add(b).filter(|&sum| holds(ty, sum)),
+        };
+        let (min, max) = (
+            bound(a.min, b.min, i64::MIN),
+            bound(a.max, b.max, i64::MAX),
+        );
+        // A sum that may wrap may be anything.
+        min.zip(max)
+            .map_or(ValueRange::UNKNOWN, |(min, max)| ValueRange {
+                min,
+                max,
+                symbol: None,
+            })
+    }
+}
+
+/// Whether an integer type has this value.
+fn holds(ty: ElementType, value: i64) -> bool {
+    let bits = ty.bits();
+    match ty.is_signed_integer() {
+        _ if bits == 0 => false,
+        true if bits < 64 => value >> (bits - 1) == 0 || value >> (bits - 1) == -1,
+        false if bits < 64 => value >> bits == 0,
+        true => true,
+        false => value >= 0,
+    }
+}
+
+impl Scalar<f32, f64> for Sum {
+    /// Adds nothing, even to a negative zero.
+    const IDENTITY: f64 = -0.0;
+
+    fn push(acc: f64, x: f32) -> f64 {
+        acc + f64::from(x)
+    }
+
+    fn merge(a: f64, b: f64) -> f64 {
+        a + b
+    }
+
+    fn finish(acc: f64, count: usize) -> f64 {
+        if count == 0 { 0.0 } else { acc }
+    }
+}
+
+impl Map for Sum {
+    fn map(x: f64) -> f64 {
+        x
+    }
+
+    fn finish(sum: f64, count: usize) -> f64 {
+        if count == 0 { 0.0 } else { sum }
+    }
+}
+
+macro_rules! wrapping {
+    ($($ty:ty),+) => {$(
+        impl Scalar<$ty, $ty> for Sum {
+            const IDENTITY: $ty = 0;
+
+            fn push(acc: $ty, x: $ty) -> $ty {
+                acc.wrapping_add(x)
+            }
+
+            fn merge(a: $ty, b: $ty) -> $ty {
+                a.wrapping_add(b)
+            }
+        }
+    )+};
+}
+
+wrapping!(i32, i64, u64);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::op::{Input, Io, Op, Output};
+    use crate::ops::reduction::reduce::Reduce;
+    use crate::tensor::{Dimension, PartialShape, Symbol, Tensor, convert};
+
+    fn sum(data: &Tensor, axes: &Tensor) -> Result<Tensor, String> {
+        let op = Reduce::<Sum>::default();
+        let outputs = op
+            .infer(&[Input::of(data), Input::of(axes)])
+            .map_err(|e| e.message)?;
+        let shape = outputs[0].shape.to_shape().expect("exact inputs");
+        let mut output = Tensor::zeros(outputs[0].element_type, shape).expect("memory");
+        output.bytes_mut().fill(1);
+        op.eval(Io {
+            inputs: &[data, axes],
+            outputs: std::slice::from_mut(&mut output),
+        })
+        .map_err(|e| e.message)?;
+        assert_eq!(*output.shape(), outputs[0].shape.to_shape().expect("exact"));
+        Ok(output)
+    }
+
+    #[test]
+    fn axes_of_every_kind() {
+        let data = Tensor::new([2, 3], &[1i64, 2, 3, 4, 5, 6]).expect("six elements");
+        for (axes, expected) in [
+            (Tensor::scalar(1i32), Tensor::vector(&[6i64, 15])),
+            (Tensor::vector(&[-2i64]), Tensor::vector(&[5i64, 7, 9])),
+            (Tensor::vector(&[-1i32, 0]), Tensor::scalar(21i64)),
+            (Tensor::vector::<i64>(&[]), data.clone()),
+        ] {
+            assert_eq!(sum(&data, &axes), Ok(expected));
+        }
+        assert!(sum(&data, &Tensor::scalar(1f32)).is_err());
+        assert!(sum(&data, &Tensor::new([1, 1], &[1i64]).expect("one")).is_err());
+        assert!(sum(&Tensor::scalar(true), &Tensor::vector::<i64>(&[])).is_err());
+    }
+
+    /// The sum of what a type can hold, over both axes' kinds; integers wrap.
+    #[test]
+    fn every_numeric_type() {
+        let axes = Tensor::vector(&[0i64]);
+        for ty in ElementType::ALL.into_iter().filter(|t| t.is_numeric()) {
+            // Ones, and a number of them that every format has.
+            let Ok(ones) = convert::convert(&Tensor::new([4, 9], &[1f32; 36]).expect("36"), ty) else {
+                continue;
+            };
+            let result = sum(&ones, &axes).expect("a number");
+            let fours = Tensor::new([9], &[4f32; 9]).expect("nine");
+            let wide = convert::convert(&result, ElementType::I64).expect("numbers");
+            let expected = match ty {
+                ElementType::U1 | ElementType::U2 => 0,
+                // The largest number of the format is 1.
+                ElementType::Nf4 => 1,
+                _ => 4,
+            };
+            assert_eq!(wide.as_slice::<i64>().expect("i64"), [expected; 9], "{ty}");
+            drop(fours);
+        }
+    }
+
+    #[test]
+    fn half_floats_round_once() {
+        let f16 = |x: f32| half::f16::from_f32(x);
+        // 2048 + 1 + tiny lies above the middle of 2048 and 2050, by less than f32 shows.
+        let data = Tensor::vector(&[f16(2048.0), f16(1.0), f16(6e-8)]);
+        let result = sum(&data, &Tensor::scalar(0i64)).expect("numbers");
+        assert_eq!(result, Tensor::scalar(f16(2050.0)));
+        let ones = Tensor::vector(&vec![f16(1.0); 4096]);
+        let result = sum(&ones, &Tensor::scalar(0i64)).expect("numbers");
+        assert_eq!(result, Tensor::scalar(f16(4096.0)));
+    }
+
+    #[test]
+    fn ranges() {
+        let n = Dimension::dynamic().with_symbol(Some(Symbol(1)));
+        let known = |ty, ranges: &[ValueRange]| {
+            let (shape, axes) = (PartialShape::from([ranges.len()]), Tensor::scalar(0i64));
+            let mut data = Input::new(ty, &shape);
+            data.ranges = Some(ranges);
+            let output = Output::new(ty, PartialShape::scalar());
+            let result = Reduce::<Sum>::default().infer_value(&[data, Input::of(&axes)], &output);
+            result.expect("a scalar")[0]
+        };
+        let range = |min, max| ValueRange {
+            min,
+            max,
+            symbol: None,
+        };
+        let exact = ValueRange::exact;
+        for (ty, ranges, expected) in [
+            (ElementType::I64, &[range(1, 4), exact(3)][..], range(4, 7)),
+            (ElementType::I64, &[n.into(), exact(3)], range(3, i64::MAX)),
+            (ElementType::I64, &[exact(0), n.into(), exact(0)], n.into()),
+            (ElementType::I64, &[], exact(0)),
+            (ElementType::U8, &[exact(200), exact(100)], ValueRange::UNKNOWN),
+            (ElementType::U8, &[exact(200), exact(55)], exact(255)),
+            (ElementType::I8, &[exact(-100), exact(-28)], exact(-128)),
+            (ElementType::I8, &[exact(-100), exact(-29)], ValueRange::UNKNOWN),
+            (ElementType::I64, &[exact(i64::MAX - 1), exact(2)], ValueRange::UNKNOWN),
+        ] {
+            assert_eq!(known(ty, ranges), expected, "{ty} {ranges:?}");
+        }
+    }
+}
