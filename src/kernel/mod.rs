@@ -2,3 +2,9 @@
 //! graphs; they never allocate an output.
 
 pub(crate) mod reduce;
+pub(crate) mod broadcast;
+pub(crate) mod concat;
+pub(crate) mod gather;
+pub(crate) mod moving;
+pub(crate) mod scatter;
+pub(crate) mod transpose;

@@ -110,6 +110,25 @@ impl<'a> Input<'a> {
     }
 }
 
+/// The one element type of all inputs, as far as it is known.
+///
+/// # Errors
+/// When two are known to differ.
+pub(crate) fn merge_types(inputs: &[Input<'_>]) -> Result<ElementType, OpError> {
+    let mut merged = ElementType::Dynamic;
+    for (i, input) in inputs.iter().enumerate() {
+        let ty = input.element_type;
+        if merged == ElementType::Dynamic {
+            merged = ty;
+        }
+        ensure!(
+            ty == merged || ty == ElementType::Dynamic,
+            "input {i} has elements of {ty}, expected {merged}"
+        );
+    }
+    Ok(merged)
+}
+
 /// The elements of an integer (or boolean) tensor, widened. A `u64` above `i64::MAX` becomes
 /// `i64::MAX`, which no shape, axis or index can reach either.
 pub fn ints(tensor: &Tensor) -> Option<Vec<i64>> {

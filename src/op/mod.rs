@@ -5,6 +5,7 @@
 //! as inferred. The loader and the executor, the only two callers, add the place to errors.
 
 pub mod attrs;
+mod axis;
 mod def;
 mod input;
 
@@ -13,9 +14,11 @@ use std::fmt::{self, Debug};
 
 use smallvec::SmallVec;
 
+pub(crate) use axis::{normalize_axes, normalize_axis, permutation};
 pub use def::{AttributeList, LayerData, OpDef, Weights};
 pub(crate) use def::{ReadError, ReadResult, def, def_with, fixed};
 pub use input::Input;
+pub(crate) use input::merge_types;
 
 use crate::tensor::{ElementType, PartialShape, Tensor, TensorError, ValueRange};
 

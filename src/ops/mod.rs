@@ -8,6 +8,8 @@ pub(crate) mod infrastructure;
 mod movement;
 mod reduction;
 mod shape;
+#[cfg(test)]
+pub(crate) mod testing;
 mod typing;
 
 use std::collections::HashMap;

@@ -1,5 +1,25 @@
 //! Category `movement` of the specification.
 
-use crate::op::OpDef;
+mod broadcast;
+mod concat;
+mod gather;
+mod scatter_elements_update;
+mod transpose;
 
-pub(super) const OPS: &[OpDef] = &[];
+use crate::op::{OpDef, def, def_with, fixed};
+
+use scatter_elements_update::ScatterElementsUpdate;
+
+pub(super) const OPS: &[OpDef] = &[
+    def_with::<broadcast::Broadcast>("Broadcast", &[1], broadcast::read_1),
+    def::<broadcast::Broadcast>("Broadcast", &[3]),
+    def::<concat::Concat>("Concat", &[1]),
+    fixed("Gather", &[1], || Box::new(gather::Gather::version_1())),
+    def_with::<gather::Gather>("Gather", &[7], gather::read_7),
+    def::<gather::Gather>("Gather", &[8]),
+    fixed("ScatterElementsUpdate", &[3], || {
+        Box::new(ScatterElementsUpdate::version_3())
+    }),
+    def::<ScatterElementsUpdate>("ScatterElementsUpdate", &[12]),
+    def::<transpose::Transpose>("Transpose", &[1]),
+];

@@ -1,0 +1,141 @@
+//! Reorders axes.
+
+use smallvec::SmallVec;
+
+use super::moving::{Mover, Odometer, Word, copy_run, for_rows};
+use crate::op::OpError;
+
+type Sizes = SmallVec<[usize; 6]>;
+
+/// The side of the squares in which a matrix is transposed: its lines of input and output fit in
+/// the nearest cache.
+const SIDE: usize = 32;
+
+/// A permutation of axes, with those that stay together merged.
+#[derive(Debug)]
+pub(crate) struct Transpose {
+    /// The output's dimensions.
+    dims: Sizes,
+    /// The input's strides along them.
+    strides: Sizes,
+}
+
+impl Transpose {
+    /// The output's axis `i` is the input's axis `order[i]`.
+    pub(crate) fn new(shape: &[usize], order: &[usize]) -> Self {
+        let strides = crate::tensor::Shape::from(shape).strides();
+        let mut merged = Self {
+            dims: Sizes::new(),
+            strides: Sizes::new(),
+        };
+        for &axis in order {
+            let (dim, stride) = (shape[axis], strides[axis]);
+            if dim == 1 {
+                continue;
+            }
+            match (merged.dims.last_mut(), merged.strides.last_mut()) {
+                (Some(last), Some(outer)) if *outer == dim.wrapping_mul(stride) => {
+                    *last *= dim;
+                    *outer = stride;
+                }
+                _ => {
+                    merged.dims.push(dim);
+                    merged.strides.push(stride);
+                }
+            }
+        }
+        merged
+    }
+
+    /// The innermost axis keeps its place: its lines are copied whole.
+    fn lines<T: Word>(&self, data: &[T], line: usize, first: usize, out: &mut [T]) {
+        let outer = self.dims.len() - 1;
+        let mut source = Odometer::at(first, &self.dims[..outer], &self.strides[..outer]);
+        for out in out.chunks_exact_mut(line) {
+            copy_run(&data[source.offset()..][..line], out);
+            source.step();
+        }
+    }
+
+    /// Rows `first..` along `axis`, the input's innermost: matrices of that axis and the output's
+    /// innermost are transposed square by square.
+    fn squares<T: Word>(&self, data: &[T], axis: usize, first: usize, mut out: &mut [T]) {
+        let last = self.dims.len() - 1;
+        let (height, width) = (self.dims[axis], self.dims[last]);
+        let middle = &self.dims[axis + 1..last];
+        let count: usize = middle.iter().product();
+        let row = count * width;
+        let (mut outer, mut i) = (first / height, first % height);
+        while !out.is_empty() {
+            let n = (height - i).min(out.len() / row);
+            let (now, later) = out.split_at_mut(n * row);
+            let start = Odometer::at(outer, &self.dims[..axis], &self.strides[..axis]).offset() + i;
+            let mut source = Odometer::at(0, middle, &self.strides[axis + 1..last]);
+            for m in 0..count {
+                let data = &data[start + source.offset()..];
+                matrix(
+                    data,
+                    self.strides[last],
+                    &mut now[m * width..],
+                    row,
+                    n,
+                    width,
+                );
+                source.step();
+            }
+            out = later;
+            outer += 1;
+            i = 0;
+        }
+    }
+}
+
+/// `out[i * row + j] = data[i + j * stride]` for `i` below `height`, `j` below `width`.
+fn matrix<T: Word>(
+    data: &[T],
+    stride: usize,
+    out: &mut [T],
+    row: usize,
+    height: usize,
+    width: usize,
+) {
+    for top in (0..height).step_by(SIDE) {
+        let bottom = (top + SIDE).min(height);
+        for left in (0..width).step_by(SIDE) {
+            let right = (left + SIDE).min(width);
+            for i in top..bottom {
+                let out = &mut out[i * row + left..i * row + right];
+                let data = data[i + left * stride..].iter().step_by(stride);
+                for (out, data) in out.iter_mut().zip(data) {
+                    *out = data.clone();
+                }
+            }
+        }
+    }
+}
+
+impl Mover for Transpose {
+    fn run<T: Word>(&self, inputs: &[&[T]], outputs: &mut [&mut [T]]) -> Result<(), OpError> {
+        let (data, out) = (inputs[0], &mut *outputs[0]);
+        if out.is_empty() {
+            return Ok(());
+        }
+        match self.strides.iter().position(|&stride| stride == 1) {
+            // At most one axis is longer than 1, or all stay in order.
+            _ if self.dims.len() < 2 => super::moving::copy(data, out),
+            Some(axis) if axis + 1 < self.dims.len() => {
+                let row: usize = self.dims[axis + 1..].iter().product();
+                for_rows(out, row, SIDE, |first, out| {
+                    self.squares(data, axis, first, out);
+                });
+            }
+            _ => {
+                let line = self.dims[self.dims.len() - 1];
+                for_rows(out, line, 1, |first, out| {
+                    self.lines(data, line, first, out)
+                });
+            }
+        }
+        Ok(())
+    }
+}

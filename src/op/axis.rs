@@ -1,0 +1,74 @@
+//! Axes as operations are given them: negative ones count from the end.
+
+use super::{OpError, bail, ensure};
+
+/// The axis that `axis` means in a tensor of this rank.
+///
+/// # Errors
+/// When it is not in `-rank..rank`.
+pub(crate) fn normalize_axis(axis: i64, rank: usize) -> Result<usize, OpError> {
+    let counted = if axis < 0 {
+        usize::try_from(axis.unsigned_abs())
+            .ok()
+            .and_then(|back| rank.checked_sub(back))
+    } else {
+        usize::try_from(axis).ok().filter(|&axis| axis < rank)
+    };
+    match counted {
+        Some(axis) => Ok(axis),
+        None => bail!("axis {axis} is out of range for rank {rank}"),
+    }
+}
+
+/// The axes, sorted, each once.
+///
+/// # Errors
+/// When one is not in `-rank..rank`.
+pub(crate) fn normalize_axes(axes: &[i64], rank: usize) -> Result<Vec<usize>, OpError> {
+    let mut axes = axes
+        .iter()
+        .map(|&axis| normalize_axis(axis, rank))
+        .collect::<Result<Vec<_>, _>>()?;
+    axes.sort_unstable();
+    axes.dedup();
+    Ok(axes)
+}
+
+/// Checks that every one of `order` is a different axis below its length.
+///
+/// # Errors
+/// When it is no permutation.
+pub(crate) fn permutation(order: &[i64]) -> Result<Vec<usize>, OpError> {
+    let mut seen = vec![false; order.len()];
+    order
+        .iter()
+        .map(|&axis| {
+            let index = usize::try_from(axis).ok().filter(|&i| i < seen.len());
+            let Some(index) = index else {
+                bail!("axis {axis} of the order is not in 0..{}", seen.len());
+            };
+            ensure!(!seen[index], "axis {axis} is twice in the order");
+            seen[index] = true;
+            Ok(index)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axes_count_from_both_ends() {
+        assert_eq!(normalize_axis(-3, 3), Ok(0));
+        assert_eq!(normalize_axis(2, 3), Ok(2));
+        for axis in [3, -4, i64::MIN, i64::MAX] {
+            assert!(normalize_axis(axis, 3).is_err(), "{axis}");
+        }
+        assert!(normalize_axis(0, 0).is_err());
+        assert_eq!(normalize_axes(&[2, -3, 0], 3), Ok(vec![0, 2]));
+        assert_eq!(permutation(&[2, 0, 1]), Ok(vec![2, 0, 1]));
+        assert!(permutation(&[0, 0]).is_err());
+        assert!(permutation(&[-1, 0]).is_err());
+    }
+}
