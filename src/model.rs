@@ -205,7 +205,8 @@ impl Model {
     /// The integers that every consumer of an input takes, both ends included, if its elements are
     /// indices or axes.
     pub fn allowed_values(&self, input: usize) -> Option<(i64, i64)> {
-        self.facts().allowed_values(self.graph(), self.inputs().get(input)?.node)
+        self.facts()
+            .allowed_values(self.graph(), self.inputs().get(input)?.node)
     }
 
     /// The layers that cannot be evaluated, those in bodies included.

@@ -232,7 +232,7 @@ pub struct Graph {
     pub(crate) parent: Option<(usize, NodeId)>,
     pub(crate) rt_info: RtInfo,
     /// Above every layer's id.
-    next_id: u64,
+    pub(crate) next_id: u64,
 }
 
 impl Graph {

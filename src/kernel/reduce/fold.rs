@@ -116,7 +116,8 @@ where
         let wide = &mut wide[..WIDE / width * width];
         let (whole, rest) = data.split_at(data.len() / wide.len() * wide.len());
         wide_rows::<T, A, S>(wide, whole);
-        wide.chunks_exact(width).for_each(|row| self.merge(acc, row));
+        wide.chunks_exact(width)
+            .for_each(|row| self.merge(acc, row));
         wide_rows::<T, A, S>(acc, rest);
     }
 

@@ -82,7 +82,9 @@ fn in_place<T: Element + Copy, A: Accumulator<T>>(
     output: &mut Tensor,
 ) {
     let data = input.as_slice().expect("the type was compared");
-    let out = output.as_mut_slice().expect("input and output have one type");
+    let out = output
+        .as_mut_slice()
+        .expect("input and output have one type");
     let job = Job::new(Source::Slice(data), fold, axes, A::round);
     job.fill(out, &axes.axes, 0);
 }
@@ -151,7 +153,8 @@ fn kept(axes: &[Axis]) -> usize {
 
 /// Whether the elements lie next to each other.
 fn is_contiguous(axes: &[Axis]) -> bool {
-    axes.windows(2).all(|w| w[0].stride == w[1].stride * w[1].len)
+    axes.windows(2)
+        .all(|w| w[0].stride == w[1].stride * w[1].len)
         && axes.last().is_none_or(|a| a.stride == 1)
 }
 
@@ -317,7 +320,12 @@ impl<'a, T: Element + Copy, A: Accumulator<T>> Job<'a, T, A> {
             } else {
                 &mut acc[start * inner..(start + n) * inner]
             };
-            self.walk(acc, &with_len(axes, 0, n), base + start * first.stride, scratch);
+            self.walk(
+                acc,
+                &with_len(axes, 0, n),
+                base + start * first.stride,
+                scratch,
+            );
         }
     }
 
@@ -336,7 +344,8 @@ impl<'a, T: Element + Copy, A: Accumulator<T>> Job<'a, T, A> {
                 } else {
                     let n = acc.len() / first.len;
                     let acc = acc.chunks_exact_mut(n);
-                    acc.zip(parts).for_each(|(a, part)| self.piece(a, rest, part));
+                    acc.zip(parts)
+                        .for_each(|(a, part)| self.piece(a, rest, part));
                 }
             }
         }

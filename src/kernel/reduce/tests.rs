@@ -51,7 +51,11 @@ const SUM: Folds = Folds {
 
 /// The sum of `data` by its definition, one output after the other in `i128`.
 fn naive(shape: &[usize], reduced: &[bool], data: &[i128]) -> Vec<i128> {
-    let kept: usize = shape.iter().zip(reduced).map(|(&d, &r)| if r { 1 } else { d }).product();
+    let kept: usize = shape
+        .iter()
+        .zip(reduced)
+        .map(|(&d, &r)| if r { 1 } else { d })
+        .product();
     let mut out = vec![0; kept];
     for (i, x) in data.iter().enumerate() {
         let (mut rest, mut target, mut stride) = (i, 0, 1);
@@ -68,9 +72,18 @@ fn naive(shape: &[usize], reduced: &[bool], data: &[i128]) -> Vec<i128> {
 }
 
 fn sum<T: Element>(shape: &[usize], reduced: &[bool], data: &[T]) -> Vec<T> {
-    let kept: Shape = shape.iter().zip(reduced).map(|(&d, &r)| if r { 1 } else { d }).collect();
+    let kept: Shape = shape
+        .iter()
+        .zip(reduced)
+        .map(|(&d, &r)| if r { 1 } else { d })
+        .collect();
     let input = Tensor::new(shape, data).expect("as many elements as the shape has");
-    let poison = vec![0xa5u8; T::TYPE.storage_bytes(kept.elements().expect("small")).expect("small")];
+    let poison = vec![
+        0xa5u8;
+        T::TYPE
+            .storage_bytes(kept.elements().expect("small"))
+            .expect("small")
+    ];
     let mut output = Tensor::zeros(T::TYPE, kept).expect("memory");
     output.bytes_mut().copy_from_slice(&poison);
     reduce(&input, reduced, &SUM, &mut output);
@@ -91,22 +104,37 @@ fn agrees(shape: &[usize], reduced: &[bool]) {
     let expected = naive(shape, reduced, &small);
     let floats: Vec<f32> = small.iter().map(|&x| x as f32).collect();
     let result = sum(shape, reduced, &floats);
-    assert!(result.iter().zip(&expected).all(|(&a, &b)| a == b as f32), "f32 {shape:?} {reduced:?}");
+    assert!(
+        result.iter().zip(&expected).all(|(&a, &b)| a == b as f32),
+        "f32 {shape:?} {reduced:?}"
+    );
     let floats: Vec<f64> = small.iter().map(|&x| x as f64).collect();
     let result = sum(shape, reduced, &floats);
-    assert!(result.iter().zip(&expected).all(|(&a, &b)| a == b as f64), "f64 {shape:?} {reduced:?}");
+    assert!(
+        result.iter().zip(&expected).all(|(&a, &b)| a == b as f64),
+        "f64 {shape:?} {reduced:?}"
+    );
 
     let large: Vec<i128> = noise(n).map(|x| x << 20).collect();
     let expected = naive(shape, reduced, &large);
     let integers: Vec<i32> = large.iter().map(|&x| x as i32).collect();
     let result = sum(shape, reduced, &integers);
-    assert!(result.iter().zip(&expected).all(|(&a, &b)| a == b as i32), "i32 {shape:?} {reduced:?}");
+    assert!(
+        result.iter().zip(&expected).all(|(&a, &b)| a == b as i32),
+        "i32 {shape:?} {reduced:?}"
+    );
     let integers: Vec<i64> = large.iter().map(|&x| x as i64).collect();
     let result = sum(shape, reduced, &integers);
-    assert!(result.iter().zip(&expected).all(|(&a, &b)| a == b as i64), "i64 {shape:?} {reduced:?}");
+    assert!(
+        result.iter().zip(&expected).all(|(&a, &b)| a == b as i64),
+        "i64 {shape:?} {reduced:?}"
+    );
     let integers: Vec<u64> = large.iter().map(|&x| x as u64).collect();
     let result = sum(shape, reduced, &integers);
-    assert!(result.iter().zip(&expected).all(|(&a, &b)| a == b as u64), "u64 {shape:?} {reduced:?}");
+    assert!(
+        result.iter().zip(&expected).all(|(&a, &b)| a == b as u64),
+        "u64 {shape:?} {reduced:?}"
+    );
 }
 
 proptest! {
@@ -151,7 +179,9 @@ fn divided_work() {
 #[test]
 fn threads_do_not_matter() {
     let n = LARGE.iter().map(|(shape, _)| shape.iter().product()).max();
-    let data: Vec<f32> = noise(n.unwrap_or(0)).map(|x| (x % 2_000_003) as f32 * 1e-3).collect();
+    let data: Vec<f32> = noise(n.unwrap_or(0))
+        .map(|x| (x % 2_000_003) as f32 * 1e-3)
+        .collect();
     let wide: Vec<f64> = data.iter().map(|&x| 0.1 / f64::from(x + 1.0)).collect();
     for (shape, reduced) in LARGE {
         let n: usize = shape.iter().product();
@@ -164,7 +194,8 @@ fn threads_do_not_matter() {
                 )
             });
             let bits = narrow.iter().map(|x| u64::from(x.to_bits()));
-            bits.chain(wide.iter().map(|x| x.to_bits())).collect::<Vec<_>>()
+            bits.chain(wide.iter().map(|x| x.to_bits()))
+                .collect::<Vec<_>>()
         });
         let first = results.next();
         assert!(results.all(|r| Some(r) == first), "{shape:?} {reduced:?}");
@@ -187,7 +218,10 @@ fn ones_are_counted_exactly() {
     let mut data = vec![1f32; 2000];
     data[0] = 16_777_216.0;
     assert_eq!(sum(&[2000], &[true], &data), [16_779_215.0f64 as f32]);
-    assert_eq!(sum(&[1000, 2], &[true, false], &data), [16_778_215.0f64 as f32, 1000.0]);
+    assert_eq!(
+        sum(&[1000, 2], &[true, false], &data),
+        [16_778_215.0f64 as f32, 1000.0]
+    );
 }
 
 #[test]
@@ -200,11 +234,21 @@ fn f64_is_compensated() {
         (&[n, 1], &[true, true]),
         (&[n / 3, 3], &[true, true]),
     ] {
-        assert_eq!(sum(shape, reduced, &vec![0.1f64; n]), [expected], "{shape:?}");
+        assert_eq!(
+            sum(shape, reduced, &vec![0.1f64; n]),
+            [expected],
+            "{shape:?}"
+        );
     }
     for width in [1, 3, 17, 40] {
-        assert_eq!(sum(&[n, width], &[true, false], &vec![0.1f64; n * width]), vec![expected; width]);
-        assert_eq!(sum(&[width, n], &[false, true], &vec![0.1f64; n * width]), vec![expected; width]);
+        assert_eq!(
+            sum(&[n, width], &[true, false], &vec![0.1f64; n * width]),
+            vec![expected; width]
+        );
+        assert_eq!(
+            sum(&[width, n], &[false, true], &vec![0.1f64; n * width]),
+            vec![expected; width]
+        );
     }
     assert_eq!(sum(&[3], &[true], &[1e100, 1.0, -1e100]), [1.0]);
 }
@@ -230,16 +274,23 @@ fn not_finite() {
                 continue;
             }
             let n = data.len();
-            let same = |x: f64| x.to_bits() == expected.to_bits() || (x.is_nan() && expected.is_nan());
+            let same =
+                |x: f64| x.to_bits() == expected.to_bits() || (x.is_nan() && expected.is_nan());
             assert!(same(sum(&[n], &[true], &data)[0]), "{data:?}");
             let twice: Vec<f64> = data.iter().flat_map(|&x| [x; 20]).collect();
-            assert!(sum(&[n, 20], &[true, false], &twice).into_iter().all(same), "{data:?}");
+            assert!(
+                sum(&[n, 20], &[true, false], &twice).into_iter().all(same),
+                "{data:?}"
+            );
             if expected.is_infinite() && data.contains(&f64::MAX) {
                 continue;
             }
             let narrow: Vec<f32> = data.iter().map(|&x| x as f32).collect();
             let same = |x: f32| same(f64::from(x));
-            assert!(data.contains(&f64::MAX) || same(sum(&[n], &[true], &narrow)[0]), "{data:?}");
+            assert!(
+                data.contains(&f64::MAX) || same(sum(&[n], &[true], &narrow)[0]),
+                "{data:?}"
+            );
         }
     }
     assert_eq!(sum(&[2], &[true], &[f32::MAX, f32::MAX]), [f32::INFINITY]);
@@ -265,9 +316,22 @@ fn rounding_to_odd() {
         (middle - 1e-15, 1.0),
         (-middle - 1e-15, -1.0 - 1.0 / 1024.0),
     ] {
-        assert_eq!(half::f16::from_f32(x.round_again()).to_f64(), expected, "{x}");
+        assert_eq!(
+            half::f16::from_f32(x.round_again()).to_f64(),
+            expected,
+            "{x}"
+        );
     }
-    for x in [0.0, -0.0, 1.5, f64::INFINITY, f64::NEG_INFINITY, 1e-300, -1e-300, 1e300] {
+    for x in [
+        0.0,
+        -0.0,
+        1.5,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        1e-300,
+        -1e-300,
+        1e300,
+    ] {
         let odd = x.round_again();
         assert_eq!(odd.is_infinite(), x.is_infinite());
         assert_eq!(odd.is_sign_negative(), x.is_sign_negative());

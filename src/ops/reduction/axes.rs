@@ -115,7 +115,11 @@ fn fates(
         count.min()
     );
     let open: Vec<ValueRange> = match ranges {
-        Some(ranges) => ranges.iter().filter(|r| r.value().is_none()).copied().collect(),
+        Some(ranges) => ranges
+            .iter()
+            .filter(|r| r.value().is_none())
+            .copied()
+            .collect(),
         None if count.max() == Some(0) => Vec::new(),
         None => vec![ValueRange::UNKNOWN],
     };
@@ -218,12 +222,24 @@ mod tests {
         for (data, axes, message) in [
             ("2,3", &[2][..], "axis 2 is out of range for rank 2"),
             ("2,3", &[0, -3], "axis -3 is out of range for rank 2"),
-            ("2,3", &[i64::MIN], "axis -9223372036854775808 is out of range for rank 2"),
-            ("2,3", &[i64::MAX], "axis 9223372036854775807 is out of range for rank 2"),
+            (
+                "2,3",
+                &[i64::MIN],
+                "axis -9223372036854775808 is out of range for rank 2",
+            ),
+            (
+                "2,3",
+                &[i64::MAX],
+                "axis 9223372036854775807 is out of range for rank 2",
+            ),
             ("", &[0], "axis 0 is out of range for rank 0"),
             ("2,3", &[1, 1], "axes must be distinct, got 1 twice"),
             ("...", &[-1, 2, -1], "axes must be distinct, got -1 twice"),
-            ("2,3", &[1, -1], "axes must be distinct, got 1 twice (axes [1, -1], rank 2)"),
+            (
+                "2,3",
+                &[1, -1],
+                "axes must be distinct, got 1 twice (axes [1, -1], rank 2)",
+            ),
         ] {
             for keep_dims in [false, true] {
                 assert_eq!(of_known(data, axes, keep_dims), Err(message.to_owned()));
@@ -262,10 +278,18 @@ mod tests {
             symbol: None,
         };
         for (ranges, kept, removed) in [
-            (&[ValueRange::exact(0), ValueRange::UNKNOWN][..], "[1,1..3,1..4,1..5]", "[3..4,4..5]"),
+            (
+                &[ValueRange::exact(0), ValueRange::UNKNOWN][..],
+                "[1,1..3,1..4,1..5]",
+                "[3..4,4..5]",
+            ),
             (&[range(1, 2)], "[2,1..3,1..4,5]", "[2,3..4,5]"),
             (&[range(-2, -1)], "[2,3,1..4,1..5]", "[2,3,4..5]"),
-            (&[range(0, 1), ValueRange::exact(3)], "[1..2,1..3,4,1]", "[2..3,4]"),
+            (
+                &[range(0, 1), ValueRange::exact(3)],
+                "[1..2,1..3,4,1]",
+                "[2..3,4]",
+            ),
         ] {
             assert_eq!(of_ranges("2,3,4,5", ranges, true), kept);
             assert_eq!(of_ranges("2,3,4,5", ranges, false), removed);

@@ -36,10 +36,7 @@ impl Reduction for Sum {
             _ if a == unbounded || b == unbounded => Some(unbounded),
             _ => a.checked_add(b).filter(|&sum| holds(ty, sum)),
         };
-        let (min, max) = (
-            bound(a.min, b.min, i64::MIN),
-            bound(a.max, b.max, i64::MAX),
-        );
+        let (min, max) = (bound(a.min, b.min, i64::MIN), bound(a.max, b.max, i64::MAX));
         // A sum that may wrap may be anything.
         min.zip(max)
             .map_or(ValueRange::UNKNOWN, |(min, max)| ValueRange {
@@ -153,7 +150,8 @@ mod tests {
         let axes = Tensor::vector(&[0i64]);
         for ty in ElementType::ALL.into_iter().filter(|t| t.is_numeric()) {
             // Ones, and a number of them that every format has.
-            let Ok(ones) = convert::convert(&Tensor::new([4, 9], &[1f32; 36]).expect("36"), ty) else {
+            let Ok(ones) = convert::convert(&Tensor::new([4, 9], &[1f32; 36]).expect("36"), ty)
+            else {
                 continue;
             };
             let result = sum(&ones, &axes).expect("a number");
@@ -204,11 +202,23 @@ mod tests {
             (ElementType::I64, &[n.into(), exact(3)], range(3, i64::MAX)),
             (ElementType::I64, &[exact(0), n.into(), exact(0)], n.into()),
             (ElementType::I64, &[], exact(0)),
-            (ElementType::U8, &[exact(200), exact(100)], ValueRange::UNKNOWN),
+            (
+                ElementType::U8,
+                &[exact(200), exact(100)],
+                ValueRange::UNKNOWN,
+            ),
             (ElementType::U8, &[exact(200), exact(55)], exact(255)),
             (ElementType::I8, &[exact(-100), exact(-28)], exact(-128)),
-            (ElementType::I8, &[exact(-100), exact(-29)], ValueRange::UNKNOWN),
-            (ElementType::I64, &[exact(i64::MAX - 1), exact(2)], ValueRange::UNKNOWN),
+            (
+                ElementType::I8,
+                &[exact(-100), exact(-29)],
+                ValueRange::UNKNOWN,
+            ),
+            (
+                ElementType::I64,
+                &[exact(i64::MAX - 1), exact(2)],
+                ValueRange::UNKNOWN,
+            ),
         ] {
             assert_eq!(known(ty, ranges), expected, "{ty} {ranges:?}");
         }
