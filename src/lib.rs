@@ -3,6 +3,7 @@
 mod error;
 mod exec;
 pub mod graph;
+pub mod io;
 pub mod ir;
 mod kernel;
 mod limits;

@@ -1,0 +1,93 @@
+//! Tensors in and out of files, as literals and at random, and as text to read.
+//!
+//! ```
+//! use ovir::io::{Limits, Value, Wanted, text};
+//! use ovir::tensor::{ElementType, PartialShape};
+//!
+//! let shape: PartialShape = "?,2".parse()?;
+//! let wanted = Wanted { element_type: ElementType::F32, shape: &shape, range: None };
+//! let tensor = Value::parse("[[1, 2.5], [3, 4]]")?.load(&wanted, &Limits::default())?;
+//! let text = text::format(&tensor, &text::Options::default());
+//! assert_eq!(text, "[[1  , 2.5],\n [3  , 4  ]]");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod adapt;
+mod codes;
+mod error;
+mod file;
+#[cfg(feature = "cli")]
+pub mod json;
+mod literal;
+pub mod npy;
+mod npy_header;
+pub mod npz;
+mod number;
+mod random;
+pub mod raw;
+pub mod safetensors;
+pub mod text;
+mod text_float;
+mod value;
+
+use std::path::Path;
+
+pub use adapt::adapt;
+pub use error::{IoError, IoErrorKind};
+pub use file::Limits;
+pub use random::Random;
+pub use value::{Value, Wanted};
+
+use crate::tensor::Tensor;
+
+/// Reads every tensor of an `.npy`, `.npz` or `.safetensors` file, in its order; that of an
+/// `.npy` file has the file's name.
+///
+/// # Errors
+/// When the file cannot be read, or has another extension.
+pub fn read_all(path: &Path, limits: &Limits) -> Result<Vec<(String, Tensor)>, IoError> {
+    let extension = path.extension().map(|e| e.to_ascii_lowercase());
+    match extension.as_ref().and_then(|e| e.to_str()) {
+        Some("npy") => {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy();
+            Ok(vec![(name.into_owned(), npy::read(path, limits)?)])
+        }
+        Some("npz") => {
+            let mut archive = npz::Archive::open(path, limits)?;
+            let names: Vec<String> = archive.names().map(str::to_owned).collect();
+            collect(path, names, limits, |name| archive.read(name))
+        }
+        Some("safetensors") => {
+            let archive = safetensors::Archive::open(path, limits)?;
+            let names = archive.names().map(str::to_owned).collect();
+            collect(path, names, limits, |name| archive.read(name))
+        }
+        _ => Err(
+            IoError::unsupported("the extension is not .npy, .npz or .safetensors").in_file(path),
+        ),
+    }
+}
+
+/// Reads tensors as long as all of them together stay inside the limit.
+fn collect(
+    path: &Path,
+    names: Vec<String>,
+    limits: &Limits,
+    mut read: impl FnMut(&str) -> Result<Tensor, IoError>,
+) -> Result<Vec<(String, Tensor)>, IoError> {
+    let mut total = 0u64;
+    let mut tensors = Vec::new();
+    for name in names {
+        let tensor = read(&name)?;
+        total = total.saturating_add(tensor.byte_len() as u64);
+        if total > limits.tensor_bytes {
+            return Err(IoError::limit(format!(
+                "the tensors up to `{name}` have {total} bytes, the limit is {}",
+                limits.tensor_bytes
+            ))
+            .in_file(path));
+        }
+        tensors.push((name, tensor));
+    }
+    Ok(tensors)
+}

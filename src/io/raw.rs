@@ -1,0 +1,50 @@
+//! Files that are nothing but the elements, little-endian and packed as IR stores them.
+
+use std::io::Write;
+use std::path::Path;
+
+use super::codes::little_endian;
+use super::{IoError, Limits, file};
+use crate::tensor::{ElementType, Shape, Tensor};
+
+/// Reads a file that has exactly the bytes of the type and shape.
+///
+/// # Errors
+/// When the file cannot be read, has another length, or the type is string.
+pub fn read(
+    path: &Path,
+    element_type: ElementType,
+    shape: &Shape,
+    limits: &Limits,
+) -> Result<Tensor, IoError> {
+    refuse_strings(element_type).map_err(|e| e.in_file(path))?;
+    let bytes = file::read(path, limits)?;
+    let made = limits
+        .elements(element_type, shape)
+        .and_then(|_| Ok(Tensor::from_bytes(element_type, shape.clone(), bytes)?));
+    made.map_err(|e| e.in_file(path))
+}
+
+/// Writes the elements and nothing else.
+///
+/// # Errors
+/// When the file cannot be written, or the type is string.
+pub fn write(path: &Path, tensor: &Tensor) -> Result<(), IoError> {
+    refuse_strings(tensor.element_type()).map_err(|e| e.in_file(path))?;
+    file::write(path, |out| {
+        out.write_all(&little_endian(tensor))
+            .map_err(|e| IoError::system("write", e))
+    })
+}
+
+fn refuse_strings(ty: ElementType) -> Result<(), IoError> {
+    match ty {
+        ElementType::String => Err(IoError::unsupported(
+            "a raw file cannot hold strings, use .npy or .npz",
+        )),
+        ElementType::Dynamic => Err(IoError::mismatch(
+            "a raw file needs an element type, such as `f32[2,3]:raw:data.bin`",
+        )),
+        _ => Ok(()),
+    }
+}
