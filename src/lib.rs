@@ -1,5 +1,7 @@
 //! A pure-Rust interpreter and workbench for OpenVINO IR.
 
+#[cfg(feature = "cli")]
+pub mod cli;
 mod error;
 mod exec;
 pub mod graph;

@@ -1,7 +1,7 @@
 //! Limits on what a file may ask for. They are checked before anything is allocated.
 
 /// Upper bounds for reading, inferring and evaluating a model.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
     /// Bytes of the document (`model.xml`).
@@ -10,6 +10,8 @@ pub struct Limits {
     pub layers: usize,
     /// How deep bodies, and entries of `rt_info`, may be nested.
     pub nesting: usize,
+    /// Bytes of a file of tensors.
+    pub file_bytes: u64,
     /// Bytes of one tensor.
     pub tensor_bytes: u64,
     /// Bytes of all tensors alive at one time of an evaluation, constants not counted.
@@ -23,6 +25,7 @@ impl Default for Limits {
             document_bytes: GIB,
             layers: 2_000_000,
             nesting: 1_000,
+            file_bytes: 16 * GIB,
             tensor_bytes: 16 * GIB,
             live_bytes: 64 * GIB,
         }

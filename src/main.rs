@@ -1,2 +1,7 @@
-//! The command line; see the module `cli` of the library.
-fn main() {}
+//! The command line; see the library's module `cli`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    ovir::cli::main()
+}

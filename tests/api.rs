@@ -30,7 +30,10 @@ fn inputs_and_outputs_go_by_name_and_by_position() {
     assert_eq!(by_name["output"], by_index[0]);
     assert_eq!(by_name["output"].as_slice::<i32>().expect("i32"), [4, 0, 0]);
     assert!(by_name.get("nothing").is_none());
-    assert_eq!(by_name.iter().map(|(name, _)| name).collect::<Vec<_>>(), ["output"]);
+    assert_eq!(
+        by_name.iter().map(|(name, _)| name).collect::<Vec<_>>(),
+        ["output"]
+    );
 }
 
 #[test]
@@ -83,7 +86,13 @@ fn flatten() -> Model {
     let mut graph = Builder::new();
     let x = graph.parameter("x", ElementType::F32, shape("?,3,1..8"));
     let sizes = graph
-        .add("sizes", "ShapeOf", "opset3", &[("output_type", "i64")], &[x])
+        .add(
+            "sizes",
+            "ShapeOf",
+            "opset3",
+            &[("output_type", "i64")],
+            &[x],
+        )
         .expect("ShapeOf");
     let zero = graph.constant("zero", Tensor::vector(&[0i64]));
     let axis = graph.constant("axis", Tensor::scalar(0i64));
@@ -92,10 +101,22 @@ fn flatten() -> Model {
         .expect("Gather");
     let rest = graph.constant("rest", Tensor::vector(&[-1i64]));
     let target = graph
-        .add("target", "Concat", "opset1", &[("axis", "0")], &[batch, rest])
+        .add(
+            "target",
+            "Concat",
+            "opset1",
+            &[("axis", "0")],
+            &[batch, rest],
+        )
         .expect("Concat");
     let y = graph
-        .add("y", "Reshape", "opset1", &[("special_zero", "false")], &[x, target])
+        .add(
+            "y",
+            "Reshape",
+            "opset1",
+            &[("special_zero", "false")],
+            &[x, target],
+        )
         .expect("Reshape");
     graph.result("flat", y);
     graph.build("flatten").expect("a model")
@@ -120,11 +141,24 @@ fn shape_computations_resolve_on_dynamic_models() {
 #[test]
 fn reshape_infers_anew() {
     let model = flatten();
-    let fixed = model.reshape([("x", shape("2,3,4"))]).expect("a fitting shape");
-    assert_eq!(fixed.output_type(0).expect("an output").to_string(), "f32[2,12]");
-    assert_eq!(model.output_type(0).expect("an output").to_string(), "f32[?,3..24]");
-    let error = model.reshape([("z", shape("2"))]).expect_err("there is no z");
-    assert_eq!(error.message(), r#"there is no input "z"; the model has "x""#);
+    let fixed = model
+        .reshape([("x", shape("2,3,4"))])
+        .expect("a fitting shape");
+    assert_eq!(
+        fixed.output_type(0).expect("an output").to_string(),
+        "f32[2,12]"
+    );
+    assert_eq!(
+        model.output_type(0).expect("an output").to_string(),
+        "f32[?,3..24]"
+    );
+    let error = model
+        .reshape([("z", shape("2"))])
+        .expect_err("there is no z");
+    assert_eq!(
+        error.message(),
+        r#"there is no input "z"; the model has "x""#
+    );
     let x = Tensor::zeros(ElementType::F32, [2, 3, 4]).expect("a tensor");
     for model in [model, fixed] {
         let outputs = model.evaluate([("x", x.clone())]).expect("a result");
@@ -137,7 +171,9 @@ fn a_shape_that_does_not_fit_is_an_error_with_the_layer() {
     let mut graph = Builder::new();
     let x = graph.parameter("x", ElementType::F32, shape("?,2"));
     let y = graph.parameter("y", ElementType::F32, shape("?,2"));
-    let sum = graph.add("sum", "Add", "opset1", &[], &[x, y]).expect("Add");
+    let sum = graph
+        .add("sum", "Add", "opset1", &[], &[x, y])
+        .expect("Add");
     graph.result("z", sum);
     let model = graph.build("sums").expect("a model");
     let error = model
@@ -153,9 +189,13 @@ fn a_shape_that_does_not_fit_is_an_error_with_the_layer() {
 fn the_builder_refuses_what_it_does_not_know() {
     let mut graph = Builder::new();
     let x = graph.parameter("x", ElementType::F32, shape("2"));
-    let error = graph.add("y", "Frobnicate", "opset1", &[], &[x]).expect_err("no such type");
+    let error = graph
+        .add("y", "Frobnicate", "opset1", &[], &[x])
+        .expect_err("no such type");
     assert_eq!(error.kind(), Kind::Unsupported);
-    let error = graph.add("y", "Concat", "opset1", &[("axes", "0")], &[x]).expect_err("no `axes`");
+    let error = graph
+        .add("y", "Concat", "opset1", &[("axes", "0")], &[x])
+        .expect_err("no `axes`");
     assert_eq!(error.message(), "there is no attribute `axes`");
 }
 
@@ -170,7 +210,8 @@ struct Spy {
 
 impl Observer for Spy {
     fn before(&mut self, node: &Node, inputs: &[&Tensor]) -> Control {
-        self.before.push(format!("{} {}", node.name(), inputs.len()));
+        self.before
+            .push(format!("{} {}", node.name(), inputs.len()));
         Control::Continue
     }
 
@@ -196,8 +237,16 @@ fn observers_see_every_layer_and_change_nothing() {
     let outputs = watched(&mut spy).expect("a result");
     assert_eq!(outputs[0].as_slice::<i32>().expect("i32"), [4, 0, 0]);
     assert_eq!(spy.before.len(), gather().graph().nodes().len());
-    assert!(spy.before.iter().any(|line| line == "Gather 3"), "{:?}", spy.before);
-    assert!(spy.after.iter().any(|line| line == "Gather [i32[3]]"), "{:?}", spy.after);
+    assert!(
+        spy.before.iter().any(|line| line == "Gather 3"),
+        "{:?}",
+        spy.before
+    );
+    assert!(
+        spy.after.iter().any(|line| line == "Gather [i32[3]]"),
+        "{:?}",
+        spy.after
+    );
 }
 
 #[test]
@@ -214,12 +263,19 @@ fn observers_stop_and_replace() {
     };
     let outputs = watched(&mut spy).expect("a result");
     assert_eq!(outputs[0].as_slice::<i32>().expect("i32"), [7, 8, 9]);
-    for wrong in [vec![], vec![Tensor::vector(&[1f32, 2., 3.])], vec![Tensor::scalar(1i32)]] {
+    for wrong in [
+        vec![],
+        vec![Tensor::vector(&[1f32, 2., 3.])],
+        vec![Tensor::scalar(1i32)],
+    ] {
         let mut spy = Spy {
             replace: Some(("Gather", wrong)),
             ..Spy::default()
         };
-        assert_eq!(watched(&mut spy).expect_err("does not fit").kind(), Kind::Eval);
+        assert_eq!(
+            watched(&mut spy).expect_err("does not fit").kind(),
+            Kind::Eval
+        );
     }
 }
 
@@ -228,12 +284,19 @@ fn limits_hold_before_memory_is_taken() {
     let mut graph = Builder::new();
     let x = graph.parameter("x", ElementType::F32, shape(""));
     let target = graph.constant("target", Tensor::vector(&[200_000i64, 200_000]));
-    let bomb = graph.add("bomb", "Broadcast", "opset3", &[], &[x, target]).expect("Broadcast");
+    let bomb = graph
+        .add("bomb", "Broadcast", "opset3", &[], &[x, target])
+        .expect("Broadcast");
     graph.result("y", bomb);
     let model = graph.build("bomb").expect("a model of a few bytes");
-    let error = model.evaluate([("x", Tensor::scalar(1f32))]).expect_err("160 GB");
+    let error = model
+        .evaluate([("x", Tensor::scalar(1f32))])
+        .expect_err("160 GB");
     assert_eq!(error.kind(), Kind::Limit);
-    assert!(error.message().contains("needs 160000000000 bytes"), "{error}");
+    assert!(
+        error.message().contains("needs 160000000000 bytes"),
+        "{error}"
+    );
 }
 
 /// The outputs of a layer are freed after their last use: a long chain of large tensors fits in
@@ -245,7 +308,9 @@ fn tensors_are_freed_after_their_last_use() {
     let one = graph.constant("one", Tensor::scalar(1f32));
     for step in 0..20 {
         let name = format!("step{step}");
-        value = graph.add(&name, "Add", "opset1", &[], &[value, one]).expect("Add");
+        value = graph
+            .add(&name, "Add", "opset1", &[], &[value, one])
+            .expect("Add");
     }
     graph.result("y", value);
     let model = graph.build("chain").expect("a model");

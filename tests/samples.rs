@@ -16,7 +16,10 @@ fn samples(folder: &str) -> Vec<(String, PathBuf)> {
     let root = project("ir-samples");
     let all = files(&root.join(folder), "xml").into_iter();
     all.map(|path| {
-        let name = path.strip_prefix(&root).expect("below the root").with_extension("");
+        let name = path
+            .strip_prefix(&root)
+            .expect("below the root")
+            .with_extension("");
         (name.to_string_lossy().replace('\\', "/"), path)
     })
     .collect()
@@ -33,13 +36,16 @@ fn snapshot(name: &str, text: &str) {
 
 /// The tensors of a sample's file beside it: for each name, what `wanted` says it is to be.
 fn read_values(path: &Path) -> Option<Vec<(String, Value)>> {
-    path.exists().then(|| json::read(path, &Limits::default()).expect("readable values"))
+    path.exists()
+        .then(|| json::read(path, &Limits::default()).expect("readable values"))
 }
 
 fn inputs(model: &Model, path: &Path) -> Vec<(String, Tensor)> {
     let values = read_values(&path.with_extension("inputs.json")).unwrap_or_default();
     let load = |(name, value): (String, Value)| {
-        let index = model.find_input(&name).unwrap_or_else(|| panic!("no input {name}"));
+        let index = model
+            .find_input(&name)
+            .unwrap_or_else(|| panic!("no input {name}"));
         let expected = model.input_type(index).expect("an inferred input");
         let wanted = Wanted {
             element_type: expected.element_type,
@@ -60,7 +66,9 @@ fn compare_with_document(outputs: &Outputs, path: &Path) {
     let documented = documented.as_object().expect("an object");
     assert_eq!(documented.len(), outputs.len(), "number of outputs");
     for (name, value) in documented {
-        let found = outputs.get(name).unwrap_or_else(|| panic!("no output {name}"));
+        let found = outputs
+            .get(name)
+            .unwrap_or_else(|| panic!("no output {name}"));
         let only_shape = value.as_object().filter(|o| o.len() == 1);
         if let Some(shape) = only_shape.and_then(|o| o.get("shape")) {
             let shape: Vec<usize> = serde_json::from_value(shape.clone()).expect("a shape");
@@ -73,8 +81,13 @@ fn compare_with_document(outputs: &Outputs, path: &Path) {
             range: None,
         };
         let values = read_values(&file).expect("documented outputs");
-        let (_, value) = values.iter().find(|(n, _)| n == name).expect("the same file");
-        let expected = value.load(&wanted, &Limits::default()).expect("documented values");
+        let (_, value) = values
+            .iter()
+            .find(|(n, _)| n == name)
+            .expect("the same file");
+        let expected = value
+            .load(&wanted, &Limits::default())
+            .expect("documented values");
         let exact = Tolerance {
             ulps: 0.0,
             signed_zero: true,
@@ -85,7 +98,9 @@ fn compare_with_document(outputs: &Outputs, path: &Path) {
 
 fn check(folder: &str) {
     each(
-        samples(folder).into_iter().map(|(name, path)| (name.clone(), (name, path))),
+        samples(folder)
+            .into_iter()
+            .map(|(name, path)| (name.clone(), (name, path))),
         |(name, path)| {
             let model = Model::read(&path).unwrap_or_else(|e| panic!("{e}"));
             let given = inputs(&model, &path);
@@ -120,7 +135,9 @@ fn error_of(path: &Path) -> Error {
         Err(error) => error,
         Ok(model) => {
             let given = inputs(&model, path);
-            model.evaluate(given).expect_err("a broken file cannot be evaluated")
+            model
+                .evaluate(given)
+                .expect_err("a broken file cannot be evaluated")
         }
     }
 }
@@ -128,13 +145,20 @@ fn error_of(path: &Path) -> Error {
 #[test]
 fn broken_files_fail_at_their_stage_with_a_clear_error() {
     each(
-        samples("broken").into_iter().map(|(name, path)| (name.clone(), (name, path))),
+        samples("broken")
+            .into_iter()
+            .map(|(name, path)| (name.clone(), (name, path))),
         |(name, path)| {
             let error = error_of(&path);
             let stage = name.split('/').nth(1).expect("a stage");
             let kinds: &[Kind] = match stage {
                 "xml" => &[Kind::Xml, Kind::Unsupported],
-                "structure" => &[Kind::Structure, Kind::Attribute, Kind::Shape, Kind::Unsupported],
+                "structure" => &[
+                    Kind::Structure,
+                    Kind::Attribute,
+                    Kind::Shape,
+                    Kind::Unsupported,
+                ],
                 "attribute" => &[Kind::Attribute, Kind::Structure],
                 "weights" => &[Kind::Weights, Kind::Attribute],
                 "shape" => &[Kind::Shape],
@@ -147,7 +171,10 @@ fn broken_files_fail_at_their_stage_with_a_clear_error() {
             }
             let root = project("ir-samples").to_string_lossy().into_owned();
             let text = error.to_string().replace(&root, "ir-samples");
-            assert!(text.starts_with("ir-samples/broken/"), "no file named: {text}");
+            assert!(
+                text.starts_with("ir-samples/broken/"),
+                "no file named: {text}"
+            );
             snapshot(&name, &text);
         },
     );

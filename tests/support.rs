@@ -77,7 +77,11 @@ pub(crate) struct Tolerance {
 
 /// Panics with the first difference, if there is one.
 pub(crate) fn assert_close(found: &Tensor, expected: &Tensor, tolerance: Tolerance) {
-    assert_eq!(found.element_type(), expected.element_type(), "element type");
+    assert_eq!(
+        found.element_type(),
+        expected.element_type(),
+        "element type"
+    );
     assert_eq!(found.shape(), expected.shape(), "shape");
     if !found.element_type().is_float() {
         assert!(
@@ -123,7 +127,10 @@ fn epsilon(ty: ElementType) -> f64 {
 
 /// A tensor in full.
 pub(crate) fn text(tensor: &Tensor) -> String {
-    format!("{tensor:?}\n{}", io::text::format(tensor, &io::text::Options::exact()))
+    format!(
+        "{tensor:?}\n{}",
+        io::text::format(tensor, &io::text::Options::exact())
+    )
 }
 
 /// The graph, one line a layer: id, name, operation with its attributes, inputs, inferred outputs.

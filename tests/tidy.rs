@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use crate::support::{files, project};
 
 fn sources() -> Vec<(PathBuf, String)> {
-    let all = ["src", "tests"].iter().flat_map(|folder| files(&project(folder), "rs"));
+    let all = ["src", "tests"]
+        .iter()
+        .flat_map(|folder| files(&project(folder), "rs"));
     all.map(|path| {
         let text = fs::read_to_string(&path).expect("a readable source");
         let relative = path.strip_prefix(project("")).expect("inside the project");
@@ -39,9 +41,20 @@ fn files_are_short_and_say_what_they_are() {
 #[test]
 fn layers_import_only_what_lies_below_them() {
     let below: &[(&str, &[&str])] = &[
-        ("src/tensor", &["op", "ops", "kernel", "graph", "ir", "exec", "io", "cli", "model"]),
-        ("src/kernel", &["ops", "graph", "ir", "exec", "io", "cli", "model"]),
-        ("src/op", &["kernel", "ops", "ir", "exec", "io", "cli", "model"]),
+        (
+            "src/tensor",
+            &[
+                "op", "ops", "kernel", "graph", "ir", "exec", "io", "cli", "model",
+            ],
+        ),
+        (
+            "src/kernel",
+            &["ops", "graph", "ir", "exec", "io", "cli", "model"],
+        ),
+        (
+            "src/op",
+            &["kernel", "ops", "ir", "exec", "io", "cli", "model"],
+        ),
         ("src/ops", &["ir", "exec", "io", "cli", "model"]),
         ("src/graph", &["ir", "exec", "io", "cli"]),
         ("src/exec", &["ir", "io", "cli"]),
@@ -98,7 +111,11 @@ fn every_file_of_an_operation_has_a_row_and_every_row_is_documented() {
         }
         let table = fs::read_to_string(folder.join("mod.rs")).expect("a table");
         for path in files(&folder, "rs") {
-            let stem = path.file_stem().expect("a name").to_string_lossy().into_owned();
+            let stem = path
+                .file_stem()
+                .expect("a name")
+                .to_string_lossy()
+                .into_owned();
             let text = fs::read_to_string(&path).expect("a readable source");
             let declares = text.contains("impl Op for") && path.parent() == Some(&folder);
             let shell = table.contains(&format!("mod {stem};"))
@@ -119,11 +136,18 @@ fn every_file_of_an_operation_has_a_row_and_every_row_is_documented() {
 fn every_snapshot_has_its_sample() {
     let samples: HashSet<PathBuf> = files(&project("ir-samples"), "xml")
         .iter()
-        .map(|p| p.strip_prefix(project("ir-samples")).expect("inside").with_extension(""))
+        .map(|p| {
+            p.strip_prefix(project("ir-samples"))
+                .expect("inside")
+                .with_extension("")
+        })
         .collect();
     let mut found = Vec::new();
     for path in files(&project("snapshots"), "snap") {
-        let name = path.strip_prefix(project("snapshots")).expect("inside").with_extension("");
+        let name = path
+            .strip_prefix(project("snapshots"))
+            .expect("inside")
+            .with_extension("");
         if !samples.contains(&name) && !name.starts_with("cli") {
             found.push(path.display().to_string());
         }

@@ -16,7 +16,15 @@ fn unpack(archive: &Path, into: &Path) -> Vec<(String, PathBuf)> {
     let mut cases: Vec<_> = std::fs::read_dir(into)
         .expect("the folder just made")
         .map(|entry| entry.expect("an entry").path())
-        .map(|path| (path.file_name().expect("a name").to_string_lossy().into_owned(), path))
+        .map(|path| {
+            (
+                path.file_name()
+                    .expect("a name")
+                    .to_string_lossy()
+                    .into_owned(),
+                path,
+            )
+        })
         .collect();
     cases.sort();
     cases
@@ -39,7 +47,12 @@ fn deviates(operation: &str, case: &str) -> bool {
 fn check(folder: &Path, operation: &str) {
     let model = Model::read(folder.join("model.xml")).unwrap_or_else(|e| panic!("{e}"));
     let types: Vec<ElementType> = (0..model.inputs().len())
-        .map(|index| model.input_type(index).expect("an inferred input").element_type)
+        .map(|index| {
+            model
+                .input_type(index)
+                .expect("an inferred input")
+                .element_type
+        })
         .collect();
     let inputs = read_npz(&folder.join("inputs.npz"), &types);
     let outputs = model
@@ -67,10 +80,17 @@ fn agree_with_the_real_runtime() {
     let temporary = tempfile::tempdir().expect("a temporary folder");
     let mut cases = Vec::new();
     for archive in files(&project("tests/vectors"), "zip") {
-        let operation = archive.file_stem().expect("a name").to_string_lossy().into_owned();
+        let operation = archive
+            .file_stem()
+            .expect("a name")
+            .to_string_lossy()
+            .into_owned();
         let unpacked = unpack(&archive, &temporary.path().join(&operation));
         for (case, folder) in unpacked {
-            cases.push((format!("{operation}/{case}"), (operation.clone(), case, folder)));
+            cases.push((
+                format!("{operation}/{case}"),
+                (operation.clone(), case, folder),
+            ));
         }
     }
     each(cases, |(operation, case, folder)| {

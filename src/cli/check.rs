@@ -2,7 +2,7 @@
 
 use std::io::{IsTerminal, Write};
 
-use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use serde_json::json;
 
 use super::{Failure, ModelArg, Outcome, print_json};
@@ -26,7 +26,13 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
     let inspection = Model::inspect(&args.model.model, Depth::Inference)?;
     let wanted = |p: &&Problem| p.severity == Severity::Error || !args.no_warnings;
     let problems: Vec<&Problem> = inspection.problems.iter().filter(wanted).collect();
-    let count = |s: Severity| inspection.problems.iter().filter(|p| p.severity == s).count();
+    let count = |s: Severity| {
+        inspection
+            .problems
+            .iter()
+            .filter(|p| p.severity == s)
+            .count()
+    };
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
     if args.json {
         let list: Vec<_> = problems.iter().map(|p| to_json(p)).collect();
@@ -103,13 +109,16 @@ fn render(problem: &Problem, source: &Source, renderer: &Renderer) -> String {
     }
     title.push_str(&plain(problem.error.message()));
     let (Some(offset), Some((line, _))) = (place.offset, place.line_column) else {
-        return renderer.render(&[level.primary_title(title).into()]);
+        let title = Group::with_title(level.primary_title(title));
+        return renderer.render(&[title]);
     };
     let text = source.text();
     let offset = text.floor_char_boundary(offset);
     let start = text[..offset].rfind('\n').map_or(0, |at| at + 1);
     let start = start.max(text.ceil_char_boundary(offset.saturating_sub(LONGEST_LINE / 2)));
-    let end = text[offset..].find('\n').map_or(text.len(), |at| offset + at);
+    let end = text[offset..]
+        .find('\n')
+        .map_or(text.len(), |at| offset + at);
     let end = end.min(text.floor_char_boundary(start + LONGEST_LINE));
     let shown = text[start..end].trim_end();
     let from = (offset - start).min(shown.len());

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::Failure;
 use super::eval::file_error;
 use super::select::Selector;
+use crate::error::{Error, Kind};
 use crate::exec::{Control, Observer};
 use crate::graph::Node;
 use crate::io::{self, IoError};
@@ -39,9 +40,14 @@ impl Dump {
         for selector in &selectors {
             selector.expect_match(model.graph().nodes().map(|(_, n)| n.name()))?;
         }
-        let is_file = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("npz"));
+        let is_file = path
+            .extension()
+            .is_some_and(|e| e.eq_ignore_ascii_case("npz"));
         if !is_file {
-            std::fs::create_dir_all(path).map_err(|e| file_error(IoError::from(e).in_file(path)))?;
+            std::fs::create_dir_all(path).map_err(|e| {
+                let message = format!("{}: {e}", path.display());
+                Failure::Error(Error::new(Kind::Io, message))
+            })?;
         }
         Ok(Self {
             path: path.to_owned(),

@@ -83,7 +83,9 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
         observers.push(dump);
     }
     let evaluated = model.evaluate_with(inputs, &limits, &mut observers);
-    let dumped = dump.map(|dump| dump.finish(evaluated.is_ok())).transpose()?;
+    let dumped = dump
+        .map(|dump| dump.finish(evaluated.is_ok()))
+        .transpose()?;
     let outputs = evaluated?;
     if let (Some(path), Some(format)) = (&args.output, format) {
         write(path, format, &outputs, args.by_index)?;
@@ -91,7 +93,11 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
     if args.json {
         return print_json(out, &to_json(&outputs));
     }
-    let default = if args.output.is_some() { Print::Shape } else { Print::Short };
+    let default = if args.output.is_some() {
+        Print::Shape
+    } else {
+        Print::Short
+    };
     print(&outputs, args.print.unwrap_or(default), out)?;
     if args.print != Some(Print::None) {
         if let (Some(path), Some(count)) = (&args.to, dumped) {
@@ -107,7 +113,7 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
 fn print(outputs: &Outputs, how: Print, out: &mut dyn Write) -> Outcome {
     let options = match how {
         Print::None => return Ok(()),
-        Print::Full => text::Options::full(),
+        Print::Full => text::Options::exact(),
         Print::Short | Print::Shape => text::Options::default(),
     };
     for (name, tensor) in outputs.iter() {
@@ -146,7 +152,11 @@ fn write(path: &Path, format: Format, outputs: &Outputs, by_index: bool) -> Resu
     let mut names: Vec<String> = Vec::new();
     for (index, (name, _)) in outputs.iter().enumerate() {
         let given = !by_index && !name.is_empty() && !names.iter().any(|n| n == name);
-        names.push(if given { name.to_owned() } else { index.to_string() });
+        names.push(if given {
+            name.to_owned()
+        } else {
+            index.to_string()
+        });
     }
     let tensors = outputs.iter().map(|(_, tensor)| tensor);
     let entries: Vec<(&str, &Tensor)> = names.iter().map(String::as_str).zip(tensors).collect();
@@ -171,7 +181,7 @@ fn to_json(outputs: &Outputs) -> serde_json::Value {
                 "name": name,
                 "element_type": tensor.element_type().name(),
                 "shape": &tensor.shape()[..],
-                "data": io::json::to_json(tensor),
+                "data": super::json::elements(tensor),
             })
         })
         .collect();

@@ -17,7 +17,11 @@ enum Given {
 }
 
 /// Reads the values of the inputs. A later option wins over an earlier one.
-pub(super) fn read(model: &Model, options: &[String], limits: &Limits) -> Result<Vec<(usize, Tensor)>, Failure> {
+pub(super) fn read(
+    model: &Model,
+    options: &[String],
+    limits: &Limits,
+) -> Result<Vec<(usize, Tensor)>, Failure> {
     let mut given: Vec<Option<Given>> = Vec::new();
     given.resize_with(model.inputs().len(), || None);
     for option in options {
@@ -104,7 +108,11 @@ fn unknown(model: &Model, name: &str) -> Failure {
         "there is no input {}; {}the model has {}",
         quoted(name),
         hint.unwrap_or_default(),
-        if have.is_empty() { "none".to_owned() } else { have.join(", ") }
+        if have.is_empty() {
+            "none".to_owned()
+        } else {
+            have.join(", ")
+        }
     );
     Failure::Error(Error::new(Kind::Input, message))
 }
@@ -120,13 +128,21 @@ fn read_file(
         let message = format!("{e}; inputs are given as NAME=VALUE, or all by one file");
         Failure::Error(Error::new(Kind::Input, message))
     };
-    let is_json = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("json"));
+    let is_json = path
+        .extension()
+        .is_some_and(|e| e.eq_ignore_ascii_case("json"));
     let entries: Vec<(String, Given)> = if is_json {
         let values = json::read(path, limits).map_err(failed)?;
-        values.into_iter().map(|(n, v)| (n, Given::Value(v))).collect()
+        values
+            .into_iter()
+            .map(|(n, v)| (n, Given::Value(v)))
+            .collect()
     } else {
         let tensors = io::read_all(path, limits).map_err(failed)?;
-        tensors.into_iter().map(|(n, t)| (n, Given::Tensor(t))).collect()
+        tensors
+            .into_iter()
+            .map(|(n, t)| (n, Given::Tensor(t)))
+            .collect()
     };
     let names: Vec<String> = entries.iter().map(|(n, _)| n.clone()).collect();
     let mut matched = false;

@@ -69,8 +69,14 @@ impl Summary {
             constant_bytes: 0,
             types: BTreeMap::new(),
         };
-        for node in model.graphs().iter().flat_map(|g| g.nodes().map(|(_, n)| n)) {
-            *operations.entry((node.type_name(), node.opset())).or_default() += 1;
+        for node in model
+            .graphs()
+            .iter()
+            .flat_map(|g| g.nodes().map(|(_, n)| n))
+        {
+            *operations
+                .entry((node.type_name(), node.opset()))
+                .or_default() += 1;
             summary.count_constant(node);
         }
         for ((type_name, opset), count) in operations {
@@ -80,7 +86,9 @@ impl Summary {
             }
             summary.operations.push(row);
         }
-        summary.operations.sort_by(|a, b| b.2.cmp(&a.2).then(a.cmp(b)));
+        summary
+            .operations
+            .sort_by(|a, b| b.2.cmp(&a.2).then(a.cmp(b)));
         summary
     }
 
@@ -111,7 +119,11 @@ fn print(
     out: &mut dyn Write,
 ) -> Outcome {
     let name = plain(model.name());
-    let name = if name.is_empty() { "(no name)".to_owned() } else { name };
+    let name = if name.is_empty() {
+        "(no name)".to_owned()
+    } else {
+        name
+    };
     let bodies = match model.graphs().len() - 1 {
         0 => String::new(),
         1 => ", 1 body".to_owned(),
@@ -145,7 +157,11 @@ fn print(
     writeln!(out, "\noperations: {}", summary.operations.len())?;
     let mut table = Table::new(2, &[false, false, true, false]);
     for row in &summary.operations {
-        let note = if summary.unsupported.contains(row) { "not supported" } else { "" };
+        let note = if summary.unsupported.contains(row) {
+            "not supported"
+        } else {
+            ""
+        };
         let (type_name, opset, count) = row;
         table.row([
             type_name.clone(),
@@ -166,7 +182,11 @@ fn print(
             grouped(layers as u64)
         )?;
     }
-    let errors = inspection.problems.iter().filter(|p| p.severity == Severity::Error).count();
+    let errors = inspection
+        .problems
+        .iter()
+        .filter(|p| p.severity == Severity::Error)
+        .count();
     if errors > 0 {
         writeln!(out, "errors: {errors}; `ovir check` shows them")?;
     }
@@ -204,7 +224,11 @@ fn print_layers(model: &Model, out: &mut dyn Write) -> Outcome {
         let header = ["id", "layer", "type", "version", "outputs", "attributes"];
         table.row(header.map(str::to_owned));
         for (_, node) in graph.nodes() {
-            let id = if node.id() == u64::MAX { "-".to_owned() } else { node.id().to_string() };
+            let id = if node.id() == u64::MAX {
+                "-".to_owned()
+            } else {
+                node.id().to_string()
+            };
             table.row([
                 id,
                 node.name().to_owned(),
@@ -230,14 +254,14 @@ fn declared(node: &Node) -> Vec<String> {
 
 fn attributes(node: &Node) -> String {
     let list = node.attributes().into_iter();
-    let pairs: Vec<_> = list.map(|(name, value)| format!("{name}={value}")).collect();
+    let pairs: Vec<_> = list
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
     pairs.join(" ")
 }
 
 fn to_json(inspection: &Inspection, model: &Model, summary: &Summary, layers: bool) -> Value {
-    let operation = |(type_name, opset, count): &(String, String, usize)| {
-        json!({ "type": type_name, "version": opset, "layers": count })
-    };
+    let operation = |(type_name, opset, count): &(String, String, usize)| json!({ "type": type_name, "version": opset, "layers": count });
     let mut value = json!({
         "name": model.name(),
         "ir_version": model.ir_version(),

@@ -5,6 +5,7 @@ mod dump;
 mod eval;
 mod inputs;
 mod inspect;
+mod json;
 mod ops;
 mod select;
 mod shapes;

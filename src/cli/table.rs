@@ -25,7 +25,8 @@ impl Table {
     }
 
     pub(super) fn row<I: IntoIterator<Item = String>>(&mut self, cells: I) {
-        self.rows.push(cells.into_iter().map(|c| plain(&c)).collect());
+        self.rows
+            .push(cells.into_iter().map(|c| plain(&c)).collect());
     }
 
     pub(super) fn print(&self, out: &mut dyn Write) -> io::Result<()> {

@@ -7,46 +7,26 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::IoError;
+use crate::limits::Limits;
 use crate::tensor::{ElementType, Shape, SharedBytes};
 
-/// How much may be read or made. Checked before anything is allocated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// The largest file, in bytes.
-    pub file_bytes: u64,
-    /// The largest tensor, and the largest unpacked archive entry, in bytes.
-    pub tensor_bytes: u64,
-}
-
-impl Default for Limits {
-    /// 16 GiB each: more than a test needs, less than what brings a machine down.
-    fn default() -> Self {
-        Self {
-            file_bytes: 16 << 30,
-            tensor_bytes: 16 << 30,
-        }
-    }
-}
-
-impl Limits {
-    /// The number of elements of a tensor that is about to be made.
-    pub(super) fn elements(&self, ty: ElementType, shape: &Shape) -> Result<usize, IoError> {
-        let too_large = || {
-            IoError::limit(format!(
-                "a tensor {ty}{shape} is larger than the limit of {} bytes",
-                self.tensor_bytes
-            ))
-        };
-        let count = shape.elements().ok_or_else(too_large)?;
-        let bytes = match ty {
-            // A reference, a counter, a length and a few letters.
-            ElementType::String => count.checked_mul(48),
-            _ => ty.storage_bytes(count),
-        };
-        match bytes {
-            Some(bytes) if bytes as u64 <= self.tensor_bytes => Ok(count),
-            _ => Err(too_large()),
-        }
+/// The number of elements of a tensor that is about to be made.
+pub(super) fn elements(limits: &Limits, ty: ElementType, shape: &Shape) -> Result<usize, IoError> {
+    let too_large = || {
+        IoError::limit(format!(
+            "a tensor {ty}{shape} is larger than the limit of {} bytes",
+            limits.tensor_bytes
+        ))
+    };
+    let count = shape.elements().ok_or_else(too_large)?;
+    let bytes = match ty {
+        // A reference, a counter, a length and a few letters.
+        ElementType::String => count.checked_mul(48),
+        _ => ty.storage_bytes(count),
+    };
+    match bytes {
+        Some(bytes) if bytes as u64 <= limits.tensor_bytes => Ok(count),
+        _ => Err(too_large()),
     }
 }
 

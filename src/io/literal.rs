@@ -1,5 +1,6 @@
 //! Tensors written out: `[[1, 2], [3, 4]]`, `-1.5e3`, `true`, `["a", "b"]`.
 
+use super::file;
 use super::number::{self, integer_range};
 use super::{IoError, Limits};
 use crate::tensor::{ElementType, Shape, Tensor, Text, convert};
@@ -150,7 +151,7 @@ impl Literal {
     /// # Errors
     /// When an element is not of the type, or out of its range.
     pub(super) fn to_tensor(&self, ty: ElementType, limits: &Limits) -> Result<Tensor, IoError> {
-        limits.elements(ty, &self.shape)?;
+        file::elements(limits, ty, &self.shape)?;
         if ty == ElementType::String {
             let texts = self.each(|leaf| match leaf {
                 Leaf::Text(bytes) => Ok(Text::from(bytes.as_slice())),

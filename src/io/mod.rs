@@ -1,7 +1,8 @@
 //! Tensors in and out of files, as literals and at random, and as text to read.
 //!
 //! ```
-//! use ovir::io::{Limits, Value, Wanted, text};
+//! use ovir::Limits;
+//! use ovir::io::{Value, Wanted, text};
 //! use ovir::tensor::{ElementType, PartialShape};
 //!
 //! let shape: PartialShape = "?,2".parse()?;
@@ -34,10 +35,10 @@ use std::path::Path;
 
 pub use adapt::adapt;
 pub use error::{IoError, IoErrorKind};
-pub use file::Limits;
 pub use random::Random;
 pub use value::{Value, Wanted};
 
+use crate::limits::Limits;
 use crate::tensor::Tensor;
 
 /// Reads every tensor of an `.npy`, `.npz` or `.safetensors` file, in its order; that of an

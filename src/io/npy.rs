@@ -30,7 +30,7 @@ pub fn parse(bytes: SharedBytes, limits: &Limits) -> Result<Tensor, IoError> {
     let (header, start) = Header::parse(bytes.as_bytes())?;
     let ty = header.element_type();
     let shape = Shape::from(header.shape.clone());
-    let count = limits.elements(ty, &shape)?;
+    let count = file::elements(limits, ty, &shape)?;
     let expected = count.checked_mul(header.item_bytes).ok_or_else(|| {
         IoError::invalid(format!(
             "{} elements of {} are more than a file can hold",

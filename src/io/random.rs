@@ -4,6 +4,7 @@
 //! The generator is splitmix64 (Steele, Lea, Flood 2014): the state grows by
 //! `0x9e3779b97f4a7c15`, and each number is the state mixed. The seed is the first state.
 
+use super::file;
 use super::number::{integer_range, write_floats, write_integers};
 use super::{IoError, Limits};
 use crate::tensor::{ElementType, Shape, Tensor, Text, convert, float};
@@ -67,7 +68,7 @@ impl Random {
         range: Option<(i64, i64)>,
         limits: &Limits,
     ) -> Result<Tensor, IoError> {
-        limits.elements(element_type, shape)?;
+        file::elements(limits, element_type, shape)?;
         let mut tensor = Tensor::zeros(element_type, shape.clone())?;
         let mut generator = Generator::new(self.seed);
         match element_type {

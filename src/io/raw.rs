@@ -19,8 +19,7 @@ pub fn read(
 ) -> Result<Tensor, IoError> {
     refuse_strings(element_type).map_err(|e| e.in_file(path))?;
     let bytes = file::read(path, limits)?;
-    let made = limits
-        .elements(element_type, shape)
+    let made = super::file::elements(limits, element_type, shape)
         .and_then(|_| Ok(Tensor::from_bytes(element_type, shape.clone(), bytes)?));
     made.map_err(|e| e.in_file(path))
 }

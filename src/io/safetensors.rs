@@ -122,7 +122,7 @@ impl Archive {
             IoError::unsupported(format!("the type {dtype} of safetensors has no equivalent"))
         })?;
         let shape = Shape::from(shape);
-        self.limits.elements(ty, &shape)?;
+        file::elements(&self.limits, ty, &shape)?;
         let bytes = end
             .checked_sub(start)
             .and_then(|len| self.data.slice(start, len))

@@ -15,6 +15,7 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use super::file;
 use super::literal::{self, Literal};
 use super::number::{integer_range, lost, write_floats};
 use super::random::Random;
@@ -335,7 +336,7 @@ fn random(options: &str) -> Result<Random, IoError> {
 
 /// A tensor of zeros or ones: of the value, which need not be the code 0 or 1.
 fn constant(value: u8, ty: ElementType, shape: &Shape, limits: &Limits) -> Result<Tensor, IoError> {
-    let count = limits.elements(ty, shape)?;
+    let count = file::elements(limits, ty, shape)?;
     let mut tensor = Tensor::zeros(ty, shape.clone())?;
     if ty == ElementType::String {
         return match value {

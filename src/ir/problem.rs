@@ -71,10 +71,6 @@ impl<'s> Problems<'s> {
         self.found.push(Problem { severity, error });
     }
 
-    pub(crate) fn has_errors(&self) -> bool {
-        self.found.iter().any(|p| p.severity == Severity::Error)
-    }
-
     pub(crate) fn into_vec(self) -> Vec<Problem> {
         self.found
     }

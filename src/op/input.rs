@@ -131,7 +131,7 @@ pub(crate) fn merge_types(inputs: &[Input<'_>]) -> Result<ElementType, OpError> 
 
 /// The elements of an integer (or boolean) tensor, widened. A `u64` above `i64::MAX` becomes
 /// `i64::MAX`, which no shape, axis or index can reach either.
-pub fn ints(tensor: &Tensor) -> Option<Vec<i64>> {
+pub(super) fn ints(tensor: &Tensor) -> Option<Vec<i64>> {
     let ty = tensor.element_type();
     if !ty.is_integer() && ty != ElementType::Boolean {
         return None;

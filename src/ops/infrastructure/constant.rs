@@ -35,15 +35,6 @@ impl Const {
         }
     }
 
-    /// How many bytes the constant occupies in the file.
-    pub(crate) fn stored_bytes(&self) -> usize {
-        match (&self.bytes, self.tensor.get()) {
-            (Some(bytes), _) => bytes.len(),
-            (None, Some(Ok(tensor))) => tensor.byte_len(),
-            _ => 0,
-        }
-    }
-
     fn tensor(&self) -> Result<&Tensor, OpError> {
         self.tensor
             .get_or_init(|| {

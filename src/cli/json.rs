@@ -1,0 +1,48 @@
+//! Tensors as JSON.
+
+use serde_json::Value;
+
+use crate::tensor::{ElementType, Tensor, convert};
+
+/// The elements in row-major order. JSON has no infinity and no NaN: they are strings.
+pub(super) fn elements(tensor: &Tensor) -> Vec<Value> {
+    let ty = tensor.element_type();
+    let as_type = |ty| convert::convert(tensor, ty).ok();
+    if let Ok(strings) = tensor.as_strings() {
+        return strings.iter().map(|s| Value::from(s.to_str())).collect();
+    }
+    if ty == ElementType::Boolean {
+        let booleans = tensor.as_slice::<bool>().unwrap_or_default();
+        return booleans.iter().map(|&b| Value::from(b)).collect();
+    }
+    if ty == ElementType::U64 {
+        let numbers = tensor.as_slice::<u64>().unwrap_or_default();
+        return numbers.iter().map(|&n| Value::from(n)).collect();
+    }
+    if ty.is_integer() {
+        let wide = as_type(ElementType::I64);
+        let numbers = wide.as_ref().and_then(|t| t.as_slice::<i64>().ok());
+        return numbers
+            .unwrap_or_default()
+            .iter()
+            .map(|&n| Value::from(n))
+            .collect();
+    }
+    let wide = as_type(ElementType::F64);
+    let numbers = wide.as_ref().and_then(|t| t.as_slice::<f64>().ok());
+    numbers
+        .unwrap_or_default()
+        .iter()
+        .map(|&n| float(n))
+        .collect()
+}
+
+fn float(number: f64) -> Value {
+    let text = match number {
+        n if n.is_nan() => "nan",
+        f64::INFINITY => "inf",
+        f64::NEG_INFINITY => "-inf",
+        n => return Value::from(n),
+    };
+    Value::from(text)
+}
