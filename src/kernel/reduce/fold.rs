@@ -102,7 +102,7 @@ where
             2 => short_runs::<2, T, A, S>(acc, data),
             3 => short_runs::<3, T, A, S>(acc, data),
             4 => short_runs::<4, T, A, S>(acc, data),
-            ..64 => long_runs::<4, T, A, S>(acc, data),
+            5..64 => long_runs::<4, T, A, S>(acc, data),
             _ => long_runs::<16, T, A, S>(acc, data),
         }
     }
@@ -164,7 +164,8 @@ fn push<M: Map>(acc: Pair, x: f64) -> Pair {
 fn compensated_run<M: Map>(acc: Pair, data: &[f64]) -> Pair {
     const LANES: usize = 16;
     let (mut acc, mut rest) = (acc, data);
-    if data.len() >= 4 * LANES {
+    // Short runs do not repay setting up the lanes.
+    if data.len() >= 16 * LANES {
         let (whole, remainder) = data.split_at(data.len() / LANES * LANES);
         let mut lanes = [Pair::EMPTY; LANES];
         compensated_rows::<M>(&mut lanes, whole);

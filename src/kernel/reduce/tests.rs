@@ -1,3 +1,4 @@
+use half::f16;
 use proptest::prelude::*;
 
 use super::*;
@@ -114,6 +115,13 @@ fn agrees(shape: &[usize], reduced: &[bool]) {
         result.iter().zip(&expected).all(|(&a, &b)| a == b as f64),
         "f64 {shape:?} {reduced:?}"
     );
+    let floats: Vec<f16> = small.iter().map(|&x| f16::from_f32(x as f32)).collect();
+    let result = sum(shape, reduced, &floats);
+    let rounded = |x: i128| f16::from_f64(x as f64);
+    assert!(
+        result.iter().zip(&expected).all(|(&a, &b)| a == rounded(b)),
+        "f16 {shape:?} {reduced:?}"
+    );
 
     let large: Vec<i128> = noise(n).map(|x| x << 20).collect();
     let expected = naive(shape, reduced, &large);
@@ -122,6 +130,14 @@ fn agrees(shape: &[usize], reduced: &[bool]) {
     assert!(
         result.iter().zip(&expected).all(|(&a, &b)| a == b as i32),
         "i32 {shape:?} {reduced:?}"
+    );
+    let integers: Vec<i16> = large.iter().map(|&x| (x >> 18) as i16).collect();
+    let narrow: Vec<i128> = integers.iter().map(|&x| x.into()).collect();
+    let result = sum(shape, reduced, &integers);
+    let narrow = naive(shape, reduced, &narrow);
+    assert!(
+        result.iter().zip(narrow).all(|(&a, b)| a == b as i16),
+        "i16 {shape:?} {reduced:?}"
     );
     let integers: Vec<i64> = large.iter().map(|&x| x as i64).collect();
     let result = sum(shape, reduced, &integers);
@@ -316,11 +332,7 @@ fn rounding_to_odd() {
         (middle - 1e-15, 1.0),
         (-middle - 1e-15, -1.0 - 1.0 / 1024.0),
     ] {
-        assert_eq!(
-            half::f16::from_f32(x.round_again()).to_f64(),
-            expected,
-            "{x}"
-        );
+        assert_eq!(f16::from_f32(x.round_again()).to_f64(), expected, "{x}");
     }
     for x in [
         0.0,

@@ -167,6 +167,8 @@ fn remove(dims: &[(Dimension, Fate)], count: usize) -> PartialShape {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::tensor::{ElementType, Symbol, Tensor};
 
@@ -306,5 +308,53 @@ mod tests {
         assert_eq!(removed, PartialShape::from(&[n, n][..]));
         let kept = infer(&data, &Input::of(&axes), true).expect("good axes");
         assert_eq!(kept, PartialShape::from(&[n, Dimension::fixed(1), n][..]));
+    }
+
+    proptest! {
+        /// What is inferred from less holds for every case it may be.
+        #[test]
+        fn knowing_less_encloses(
+            dims in prop::collection::vec((0usize..4, 0usize..2, 0usize..2, any::<bool>()), 0..5),
+            slack in prop::collection::vec((0i64..3, 0i64..3), 5),
+            keep_dims in any::<bool>(),
+            from_end in any::<bool>(),
+        ) {
+            let rank = dims.len();
+            let exact: PartialShape = dims.iter().map(|d| d.0).collect();
+            let loose: PartialShape = dims
+                .iter()
+                .map(|&(d, below, above, _)| {
+                    Dimension::range(d.saturating_sub(below), Some(d + above))
+                })
+                .collect();
+            let axes: Vec<i64> = (0..rank)
+                .filter(|&axis| dims[axis].3)
+                .map(|axis| axis as i64 - if from_end { rank as i64 } else { 0 })
+                .collect();
+            let ranges: Vec<ValueRange> = axes
+                .iter()
+                .zip(&slack)
+                .map(|(axis, (below, above))| ValueRange {
+                    min: axis - below,
+                    max: axis + above,
+                    symbol: None,
+                })
+                .collect();
+            let tensor = Tensor::vector(&axes);
+            let truth = infer(&Input::new(ElementType::F32, &exact), &Input::of(&tensor), keep_dims);
+            let truth = truth.expect("good axes").to_shape().expect("exact inputs");
+            let length = PartialShape::from([axes.len()]);
+            for data in [&exact, &loose, &PartialShape::dynamic()] {
+                for length in [&length, &PartialShape::of_rank(1), &PartialShape::dynamic()] {
+                    let mut input = Input::new(ElementType::I64, length);
+                    if length.is_static() {
+                        input.ranges = Some(&ranges);
+                    }
+                    let less = infer(&Input::new(ElementType::F32, data), &input, keep_dims);
+                    let less = less.expect("good axes");
+                    prop_assert!(less.contains(&truth), "{less} {truth} {data} {axes:?} {ranges:?}");
+                }
+            }
+        }
     }
 }
