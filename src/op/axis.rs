@@ -1,6 +1,6 @@
 //! Axes as operations are given them: negative ones count from the end.
 
-use super::{OpError, bail, ensure};
+use super::{Input, OpError, bail, ensure};
 
 /// The axis that `axis` means in a tensor of this rank.
 ///
@@ -18,6 +18,25 @@ pub(crate) fn normalize_axis(axis: i64, rank: usize) -> Result<usize, OpError> {
         Some(axis) => Ok(axis),
         None => bail!("axis {axis} is out of range for rank {rank}"),
     }
+}
+
+/// The axes there are in a tensor of this rank, negative ones included.
+pub(crate) fn allowed_axes(rank: Option<usize>) -> Option<(i64, i64)> {
+    let rank = i64::try_from(rank?).ok()?;
+    Some((-rank, rank - 1))
+}
+
+/// The indices there are along an axis, negative ones included if they count `from_end`.
+pub(crate) fn allowed_indices(
+    data: &Input<'_>,
+    axis: &Input<'_>,
+    from_end: bool,
+) -> Option<(i64, i64)> {
+    let dims = data.shape.dims()?;
+    let axis = normalize_axis(*axis.ints()?.first()?, dims.len()).ok()?;
+    // Of an interval only the smallest size is there for certain.
+    let size = i64::try_from(dims[axis].min()).ok()?;
+    Some((if from_end { -size } else { 0 }, size - 1))
 }
 
 /// The axes, sorted, each once.

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::kernel::{gather, moving::move_elements};
 use crate::op::{
-    Input, Io, LayerData, Moves, Op, OpError, Output, Outputs, ReadResult, attrs, bail, ensure,
-    normalize_axis,
+    Input, Io, LayerData, Moves, Op, OpError, Output, Outputs, ReadResult, allowed_axes,
+    allowed_indices, attrs, bail, ensure, normalize_axis,
 };
 use crate::tensor::{Dimension, PartialShape};
 
@@ -144,6 +144,14 @@ impl Op for Gather {
         }
         let gather = gather::Gather::new(shape, indices, axis, batch_dims, self.from_end);
         move_elements(&gather, &[data], io.outputs)
+    }
+
+    fn allowed(&self, inputs: &[Input<'_>], index: usize) -> Option<(i64, i64)> {
+        match index {
+            1 => allowed_indices(inputs.first()?, inputs.get(2)?, self.from_end),
+            2 => allowed_axes(inputs.first()?.rank()),
+            _ => None,
+        }
     }
 
     fn moves(&self) -> Moves {

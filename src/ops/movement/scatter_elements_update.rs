@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use crate::kernel::moving::move_elements;
 use crate::kernel::scatter::{self, Scatter};
 use crate::op::{
-    Input, Io, Moves, Op, OpError, Output, Outputs, bail, ensure, merge_types, normalize_axis,
+    Input, Io, Moves, Op, OpError, Output, Outputs, allowed_axes, allowed_indices, bail, ensure,
+    merge_types, normalize_axis,
 };
 use crate::tensor::convert::widen;
 use crate::tensor::{Class, ElementType, PartialShape, Tensor};
@@ -206,6 +207,14 @@ impl Op for ScatterElementsUpdate {
                     &mut io.outputs[0],
                 )
             }
+        }
+    }
+
+    fn allowed(&self, inputs: &[Input<'_>], index: usize) -> Option<(i64, i64)> {
+        match index {
+            1 => allowed_indices(inputs.first()?, inputs.get(3)?, self.from_end),
+            3 => allowed_axes(inputs.first()?.rank()),
+            _ => None,
         }
     }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::axes;
 use crate::kernel::reduce::{Folds, reduce};
-use crate::op::{Input, Io, Op, OpError, Output, Outputs, bail, ensure};
+use crate::op::{Input, Io, Op, OpError, Output, Outputs, allowed_axes, bail, ensure};
 use crate::tensor::{ElementType, Tensor, ValueRange, convert};
 
 /// What distinguishes one reduction from the others.
@@ -86,6 +86,10 @@ impl<F: Reduction> Op for Reduce<F> {
         let mask = axes::mask(&axes, data.shape().rank())?;
         reduce(data, &mask, &F::FOLDS, output);
         Ok(())
+    }
+
+    fn allowed(&self, inputs: &[Input<'_>], index: usize) -> Option<(i64, i64)> {
+        (index == 1).then(|| allowed_axes(inputs.first()?.rank()))?
     }
 
     fn infer_value(&self, inputs: &[Input<'_>], output: &Output) -> Option<Vec<ValueRange>> {

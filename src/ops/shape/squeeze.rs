@@ -7,7 +7,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::op::{Input, Io, Moves, Op, OpError, Output, Outputs, bail, normalize_axes};
+use crate::op::{
+    Input, Io, Moves, Op, OpError, Output, Outputs, allowed_axes, bail, normalize_axes,
+};
 use crate::tensor::PartialShape;
 
 /// The data without some dimensions of 1: those of the axes given, or all.
@@ -66,6 +68,10 @@ impl Op for Squeeze {
 
     fn reshapes(&self) -> bool {
         true
+    }
+
+    fn allowed(&self, inputs: &[Input<'_>], index: usize) -> Option<(i64, i64)> {
+        (index == 1).then(|| allowed_axes(inputs.first()?.rank()))?
     }
 
     fn moves(&self) -> Moves {
