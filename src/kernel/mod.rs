@@ -1,10 +1,13 @@
 //! Loops over plain slices. Kernels know nothing of operations, shapes they compute from, or
 //! graphs; they never allocate an output.
 
+pub(crate) mod block;
 pub(crate) mod broadcast;
 pub(crate) mod concat;
+pub(crate) mod dispatch;
 pub(crate) mod gather;
 pub(crate) mod moving;
 pub(crate) mod reduce;
 pub(crate) mod scatter;
 pub(crate) mod transpose;
+pub(crate) mod zip;

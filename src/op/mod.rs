@@ -6,6 +6,7 @@
 
 pub mod attrs;
 mod axis;
+pub mod broadcast;
 mod def;
 mod input;
 

@@ -4,7 +4,9 @@
 //! implements. Adding an operation is its own file, a `mod` line and a row.
 
 mod arithmetic;
+mod elementwise;
 pub(crate) mod infrastructure;
+mod interval;
 mod movement;
 mod reduction;
 mod shape;

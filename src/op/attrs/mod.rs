@@ -12,6 +12,7 @@ use std::borrow::Cow;
 
 pub use de::{AttrError, read};
 pub(crate) use ser::write;
+pub(crate) use types::is_zero;
 pub use types::{AutoBroadcast, AutoBroadcastSpec};
 
 /// One attribute as it stands in the document.

@@ -31,7 +31,8 @@ pub struct AutoBroadcastSpec {
     pub axis: i64,
 }
 
+/// Whether an attribute need not be written.
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde calls it so
-fn is_zero(axis: &i64) -> bool {
+pub(crate) fn is_zero(axis: &i64) -> bool {
     *axis == 0
 }

@@ -1,5 +1,21 @@
 //! Category `arithmetic` of the specification.
 
-use crate::op::OpDef;
+mod add;
+mod binary;
+mod divide;
+mod maximum;
+mod minimum;
+mod multiply;
+mod subtract;
 
-pub(super) const OPS: &[OpDef] = &[];
+use crate::op::{OpDef, def};
+use binary::Binary;
+
+pub(super) const OPS: &[OpDef] = &[
+    def::<Binary<add::Add>>("Add", &[1]),
+    def::<divide::Divide>("Divide", &[1]),
+    def::<Binary<maximum::Maximum>>("Maximum", &[1]),
+    def::<Binary<minimum::Minimum>>("Minimum", &[1]),
+    def::<Binary<multiply::Multiply>>("Multiply", &[1]),
+    def::<Binary<subtract::Subtract>>("Subtract", &[1]),
+];

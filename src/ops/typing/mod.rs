@@ -1,5 +1,7 @@
 //! Category `type` of the specification.
 
-use crate::op::OpDef;
+mod convert;
 
-pub(super) const OPS: &[OpDef] = &[];
+use crate::op::{OpDef, def};
+
+pub(super) const OPS: &[OpDef] = &[def::<convert::Convert>("Convert", &[1])];

@@ -1,0 +1,197 @@
+//! Elementwise loops in blocks: inputs read and widened under broadcasting, results narrowed.
+
+use rayon::prelude::*;
+use smallvec::SmallVec;
+
+use crate::tensor::convert::{BLOCK, Compute, Native};
+use crate::tensor::{ElementType, Tensor};
+
+/// Elements one thread computes at a time; whole bytes in every type. Smaller work stays on the
+/// calling thread.
+const PART: usize = 1 << 16;
+
+/// An input of an elementwise loop, seen in the shape of the output.
+pub(crate) struct Operand<'a> {
+    ty: ElementType,
+    bytes: &'a [u8],
+    /// Number of steps and stride in elements, outermost first; the last stride is 0 or 1.
+    axes: SmallVec<[(usize, usize); 4]>,
+}
+
+impl<'a> Operand<'a> {
+    /// A tensor whose dimensions are those of `out` from axis `at` on, or 1. Dimensions of 1 beyond
+    /// the last axis of `out` are ignored.
+    pub(crate) fn new(tensor: &'a Tensor, at: usize, out: &[usize]) -> Self {
+        let shape = tensor.shape();
+        let strides = shape.strides();
+        let mut axes: SmallVec<[(usize, usize); 4]> = SmallVec::new();
+        for (axis, &size) in out.iter().enumerate() {
+            let stride = match axis.checked_sub(at).and_then(|i| Some((i, shape.get(i)?))) {
+                Some((i, &own)) if own != 1 => strides[i],
+                _ => 0,
+            };
+            match axes.last_mut() {
+                _ if size == 1 => {}
+                // One walk instead of two, where the outer goes on as the inner ends.
+                Some((n, outer)) if *outer == stride.wrapping_mul(size) => {
+                    *n = n.saturating_mul(size);
+                    *outer = stride;
+                }
+                _ => axes.push((size, stride)),
+            }
+        }
+        if axes.last().is_none_or(|&(_, stride)| stride > 1) {
+            axes.push((1, 0));
+        }
+        Self {
+            ty: tensor.element_type(),
+            bytes: tensor.bytes(),
+            axes,
+        }
+    }
+}
+
+/// Where in an operand a loop is.
+struct Cursor<'a, C> {
+    operand: &'a Operand<'a>,
+    native: Option<&'a [C]>,
+    /// Steps taken along each axis.
+    steps: SmallVec<[usize; 4]>,
+    /// The element where the run along the last axis begins.
+    start: usize,
+    /// The one element repeated along the last axis, if `start` is still the same.
+    repeated: Option<(usize, C)>,
+    block: [C; BLOCK],
+}
+
+impl<'a, C: Compute> Cursor<'a, C> {
+    fn new(operand: &'a Operand<'a>, mut index: usize) -> Self {
+        let mut steps = SmallVec::from_elem(0, operand.axes.len());
+        let mut start = 0;
+        for (axis, &(n, stride)) in operand.axes.iter().enumerate().rev() {
+            steps[axis] = index % n;
+            index /= n;
+            if axis + 1 < operand.axes.len() {
+                start += steps[axis] * stride;
+            }
+        }
+        Self {
+            operand,
+            native: C::native(operand.ty, operand.bytes),
+            steps,
+            start,
+            repeated: None,
+            block: [C::default(); BLOCK],
+        }
+    }
+
+    /// The next `len` elements, which are no more than a block unless the run goes on natively.
+    fn next(&mut self, len: usize) -> &[C] {
+        let last = self.operand.axes.len() - 1;
+        let (n, stride) = self.operand.axes[last];
+        if let (Some(native), 1) = (self.native, stride) {
+            let step = self.steps[last];
+            if n - step >= len {
+                let from = self.start + step;
+                self.advance(len);
+                return &native[from..from + len];
+            }
+        }
+        let mut done = 0;
+        while done < len {
+            let step = self.steps[last];
+            let run = (n - step).min(len - done);
+            self.fill(self.start + step * stride, stride, done, run);
+            self.advance(run);
+            done += run;
+        }
+        &self.block[..len]
+    }
+
+    /// Puts a run of elements into the block.
+    fn fill(&mut self, from: usize, stride: usize, at: usize, len: usize) {
+        let Operand { ty, bytes, .. } = *self.operand;
+        let out = &mut self.block[at..at + len];
+        if stride == 1 {
+            match self.native {
+                Some(native) => out.copy_from_slice(&native[from..from + len]),
+                None => C::widen_bytes(ty, bytes, from, out),
+            }
+            return;
+        }
+        let x = match self.repeated {
+            Some((index, x)) if index == from => x,
+            _ => {
+                let mut one = [C::default()];
+                C::widen_bytes(ty, bytes, from, &mut one);
+                one[0]
+            }
+        };
+        self.repeated = Some((from, x));
+        out.fill(x);
+    }
+
+    /// Goes on by `len` elements, not beyond the end of the run.
+    fn advance(&mut self, len: usize) {
+        let axes = &self.operand.axes;
+        let mut axis = axes.len() - 1;
+        self.steps[axis] += len;
+        while self.steps[axis] == axes[axis].0 && axis > 0 {
+            if axis + 1 < axes.len() {
+                self.start -= axes[axis].1 * self.steps[axis];
+            }
+            self.steps[axis] = 0;
+            axis -= 1;
+            self.steps[axis] += 1;
+            self.start += axes[axis].1;
+        }
+    }
+}
+
+/// Computes `out` from as many elements of each operand, in blocks of any length: `f` is given the
+/// blocks of the operands and writes the block of the output.
+pub(crate) fn blocks<C: Compute, O: Native, const N: usize>(
+    operands: &[Operand<'_>; N],
+    out: &mut Tensor,
+    f: &(dyn Fn([&[C]; N], &mut [O]) + Sync),
+) {
+    let (ty, len) = (out.element_type(), out.len());
+    let Some(part) = ty.storage_bytes(PART) else {
+        return;
+    };
+    let compute = |(i, bytes): (usize, &mut [u8])| {
+        let start = i * PART;
+        compute_part(operands, start, PART.min(len - start), ty, bytes, f);
+    };
+    let parts = out.bytes_mut();
+    if len <= PART {
+        parts.chunks_mut(part).enumerate().for_each(compute);
+    } else {
+        parts.par_chunks_mut(part).enumerate().for_each(compute);
+    }
+}
+
+fn compute_part<C: Compute, O: Native, const N: usize>(
+    operands: &[Operand<'_>; N],
+    start: usize,
+    len: usize,
+    ty: ElementType,
+    bytes: &mut [u8],
+    f: &(dyn Fn([&[C]; N], &mut [O]) + Sync),
+) {
+    let mut cursors = operands.each_ref().map(|o| Cursor::<C>::new(o, start));
+    if let Some(out) = O::native_mut(ty, bytes) {
+        for out in out.chunks_mut(BLOCK) {
+            let inputs = cursors.each_mut().map(|c| c.next(out.len()));
+            f(inputs, out);
+        }
+        return;
+    }
+    let mut block = [O::default(); BLOCK];
+    for at in (0..len).step_by(BLOCK) {
+        let out = &mut block[..BLOCK.min(len - at)];
+        let inputs = cursors.each_mut().map(|c| c.next(out.len()));
+        f(inputs, out);
+        O::narrow_bytes(out, ty, bytes, at);
+    }
+}

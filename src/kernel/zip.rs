@@ -1,0 +1,130 @@
+//! Elementwise functions of two inputs that are broadcast to the shape of the output.
+
+use super::block::{Operand, blocks};
+use crate::tensor::Tensor;
+use crate::tensor::convert::{Compute, Native};
+
+/// Computes `out` from two inputs, each with the axis of `out` where its dimensions begin: they are
+/// those of `out`, or 1. `f` is given slices of equal length.
+pub(crate) fn zip<C: Compute, O: Native>(
+    [(a, a_at), (b, b_at)]: [(&Tensor, usize); 2],
+    out: &mut Tensor,
+    f: &(dyn Fn(&[C], &[C], &mut [O]) + Sync),
+) {
+    let shape = out.shape().clone();
+    let operands = [Operand::new(a, a_at, &shape), Operand::new(b, b_at, &shape)];
+    blocks::<C, O, 2>(&operands, out, &|[a, b], out| f(a, b, out));
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::tensor::convert::{from_codes, to_i64, widen};
+    use crate::tensor::{ElementType, Shape};
+
+    fn numbered(ty: ElementType, shape: &[usize]) -> Tensor {
+        let len = shape.iter().product();
+        let codes: Vec<u8> = (0..len).map(|i: usize| (i * 7 % 251) as u8).collect();
+        match ty {
+            ElementType::U3 => from_codes(ty, Shape::from(shape), &codes).expect("fits"),
+            ElementType::U8 => Tensor::new(Shape::from(shape), &codes).expect("fits"),
+            _ => {
+                let wide: Vec<i32> = codes.into_iter().map(i32::from).collect();
+                Tensor::new(Shape::from(shape), &wide).expect("fits")
+            }
+        }
+    }
+
+    /// The element of a broadcast input, by the definition.
+    fn naive(tensor: &Tensor, at: usize, index: usize, out: &Shape) -> i64 {
+        let (values, strides) = (to_i64(tensor), tensor.shape().strides());
+        let mut from = 0;
+        for (axis, (&size, &stride)) in tensor.shape().iter().zip(&strides).enumerate() {
+            if size > 1 {
+                from += index / out.strides()[at + axis] % out[at + axis] * stride;
+            }
+        }
+        values[from]
+    }
+
+    fn check(ty: ElementType, inputs: [(&[usize], usize); 2], out: &[usize]) {
+        let [(a, a_at), (b, b_at)] = inputs;
+        let (a, b) = (numbered(ty, a), numbered(ty, b));
+        let shape = Shape::from(out);
+        let poisoned = vec![0xa5u8; shape.elements().expect("small") * 4];
+        let run = |out: &mut Tensor| {
+            let len = out.byte_len();
+            out.bytes_mut().copy_from_slice(&poisoned[..len]);
+            zip::<i32, i32>([(&a, a_at), (&b, b_at)], out, &|a, b, out| {
+                for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
+                    *out = a * 3 - b;
+                }
+            });
+        };
+        let mut sum = Tensor::zeros(ElementType::I32, shape.clone()).expect("small");
+        run(&mut sum);
+        let mut narrow = Tensor::zeros(ElementType::U3, shape.clone()).expect("small");
+        run(&mut narrow);
+        let mut less = Tensor::zeros(ElementType::Boolean, shape.clone()).expect("small");
+        zip::<i64, bool>([(&a, a_at), (&b, b_at)], &mut less, &|a, b, out| {
+            for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
+                *out = a < b;
+            }
+        });
+        let (sum, narrow, less) = (to_i64(&sum), to_i64(&narrow), to_i64(&less));
+        for index in 0..sum.len() {
+            let (a, b) = (
+                naive(&a, a_at, index, &shape),
+                naive(&b, b_at, index, &shape),
+            );
+            assert_eq!(sum[index], a * 3 - b, "element {index} of {shape}");
+            assert_eq!(narrow[index], (a * 3 - b) & 7);
+            assert_eq!(less[index], i64::from(a < b));
+        }
+    }
+
+    #[test]
+    fn long_runs_and_parts() {
+        for ty in [ElementType::I32, ElementType::U8, ElementType::U3] {
+            check(ty, [(&[3, 1400], 0), (&[1400], 1)], &[3, 1400]);
+            check(ty, [(&[3, 1], 0), (&[1, 1400], 0)], &[3, 1400]);
+            check(ty, [(&[], 2), (&[2, 700], 0)], &[2, 700]);
+            check(ty, [(&[2, 1, 3, 1], 0), (&[5, 1, 7], 1)], &[2, 5, 3, 7]);
+            check(ty, [(&[2, 3, 4], 0), (&[2, 3], 0)], &[2, 3, 4]);
+        }
+        let (n, row) = (70_003, 3);
+        let shape = Shape::from([n, row]);
+        let a = Tensor::new(shape.clone(), &vec![1f32; n * row]).expect("fits");
+        let b = Tensor::vector(&[0f32, 1.0, 2.0]);
+        let mut out = Tensor::zeros(ElementType::F16, shape).expect("small");
+        zip::<f32, f32>([(&a, 0), (&b, 1)], &mut out, &|a, b, out| {
+            for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
+                *out = a + b;
+            }
+        });
+        let mut wide = vec![0f32; n * row];
+        widen(&out, 0, &mut wide);
+        assert!(wide.chunks(row).all(|row| row == [1.0, 2.0, 3.0]));
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_the_definition(
+            dims in prop::collection::vec((1usize..5, any::<bool>(), any::<bool>()), 0..7),
+            drop_a in 0usize..4,
+            drop_b in 0usize..4,
+            ty in 0usize..3,
+        ) {
+            let out: Vec<usize> = dims.iter().map(|d| d.0).collect();
+            let part = |drop: usize, which: fn(&(usize, bool, bool)) -> bool| -> Vec<usize> {
+                dims.iter().skip(drop).map(|d| if which(d) { d.0 } else { 1 }).collect()
+            };
+            let (a, b) = (part(drop_a, |d| d.1), part(drop_b, |d| d.2));
+            let at = |drop: usize| drop.min(dims.len());
+            let ty = [ElementType::I32, ElementType::U8, ElementType::U3][ty];
+            check(ty, [(&a, at(drop_a)), (&b, at(drop_b))], &out);
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! The shell around arithmetic functions of two inputs.
+
+use std::fmt::{self, Debug};
+use std::marker::PhantomData;
+use std::ops;
+
+use serde::{Deserialize, Serialize};
+
+use crate::kernel::dispatch::{Lane, lane};
+use crate::kernel::zip::zip;
+use crate::op::attrs::AutoBroadcastSpec;
+use crate::op::{Input, Io, Op, OpError, Output, Outputs, ensure};
+use crate::ops::elementwise::{infer_pair, infer_ranges, pair};
+use crate::tensor::ValueRange;
+
+/// A float that arithmetic is computed in.
+pub(super) trait Float:
+    Copy
+    + PartialOrd
+    + ops::Add<Output = Self>
+    + ops::Sub<Output = Self>
+    + ops::Mul<Output = Self>
+    + ops::Div<Output = Self>
+{
+}
+
+impl Float for f32 {}
+impl Float for f64 {}
+
+/// An integer that arithmetic is computed in; what does not fit wraps.
+pub(super) trait Integer: Copy + Ord {
+    fn add(self, other: Self) -> Self;
+    fn subtract(self, other: Self) -> Self;
+    fn multiply(self, other: Self) -> Self;
+    /// Towards zero; 0 for a division by zero, which the caller has ruled out.
+    fn divide(self, other: Self) -> Self;
+    /// Downwards; 0 for a division by zero, which the caller has ruled out.
+    fn floor_divide(self, other: Self) -> Self;
+}
+
+macro_rules! integer {
+    ($($T:ty),+) => {
+        $(impl Integer for $T {
+            fn add(self, other: Self) -> Self {
+                self.wrapping_add(other)
+            }
+
+            fn subtract(self, other: Self) -> Self {
+                self.wrapping_sub(other)
+            }
+
+            fn multiply(self, other: Self) -> Self {
+                self.wrapping_mul(other)
+            }
+
+            fn divide(self, other: Self) -> Self {
+                if other == 0 { 0 } else { self.wrapping_div(other) }
+            }
+
+            #[allow(unused_comparisons, clippy::absurd_extreme_comparisons)] // unsigned types
+            fn floor_divide(self, other: Self) -> Self {
+                if other == 0 {
+                    return 0;
+                }
+                let down = (self < 0) != (other < 0) && self.wrapping_rem(other) != 0;
+                self.wrapping_div(other).wrapping_sub(<$T>::from(down))
+            }
+        })+
+    };
+}
+
+integer!(i32, i64, u64);
+
+/// A function of two numbers, in floats, integers and intervals.
+pub(super) trait Function: Debug + Default + Send + Sync + 'static {
+    fn float<T: Float>(a: T, b: T) -> T;
+    fn integer<T: Integer>(a: T, b: T) -> T;
+    fn range(a: ValueRange, b: ValueRange) -> ValueRange;
+}
+
+/// An arithmetic operation that applies a function to each pair of elements.
+#[derive(Clone, Default, Deserialize, Serialize)]
+#[serde(transparent, bound = "")]
+pub(crate) struct Binary<F> {
+    broadcast: AutoBroadcastSpec,
+    #[serde(skip)]
+    function: PhantomData<F>,
+}
+
+impl<F: Function> Debug for Binary<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct(&format!("{:?}", F::default()))
+            .field("auto_broadcast", &self.broadcast.auto_broadcast)
+            .field("axis", &self.broadcast.axis)
+            .finish()
+    }
+}
+
+impl<F: Function> Op for Binary<F> {
+    fn infer(&self, inputs: &[Input<'_>]) -> Result<Outputs, OpError> {
+        infer(inputs, self.broadcast)
+    }
+
+    fn eval(&self, io: Io<'_>) -> Result<(), OpError> {
+        eval::<F>(io, self.broadcast);
+        Ok(())
+    }
+
+    fn infer_value(&self, inputs: &[Input<'_>], output: &Output) -> Option<Vec<ValueRange>> {
+        infer_ranges(inputs, output, self.broadcast, &F::range)
+    }
+}
+
+pub(super) fn infer(inputs: &[Input<'_>], spec: AutoBroadcastSpec) -> Result<Outputs, OpError> {
+    let (ty, shape) = infer_pair(inputs, spec)?;
+    ensure!(
+        ty.is_numeric() || !ty.is_static(),
+        "the inputs must be numbers, got {ty}"
+    );
+    Ok(Output::single(ty, shape))
+}
+
+pub(super) fn eval<F: Function>(io: Io<'_>, spec: AutoBroadcastSpec) {
+    let (inputs, out) = pair(io, spec);
+    match lane(out.element_type()) {
+        Some(Lane::F32) => zip(inputs, out, &|a, b, out| each(a, b, out, F::float::<f32>)),
+        Some(Lane::F64) => zip(inputs, out, &|a, b, out| each(a, b, out, F::float::<f64>)),
+        Some(Lane::I32) => zip(inputs, out, &|a, b, out| each(a, b, out, F::integer::<i32>)),
+        Some(Lane::I64) => zip(inputs, out, &|a, b, out| each(a, b, out, F::integer::<i64>)),
+        Some(Lane::U64) => zip(inputs, out, &|a, b, out| each(a, b, out, F::integer::<u64>)),
+        None => {}
+    }
+}
+
+fn each<C: Copy>(a: &[C], b: &[C], out: &mut [C], f: impl Fn(C, C) -> C) {
+    for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
+        *out = f(a, b);
+    }
+}
