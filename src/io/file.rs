@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::IoError;
-use crate::limits::Limits;
+use crate::Limits;
 use crate::tensor::{ElementType, Shape, SharedBytes};
 
-/// The number of elements of a tensor that is about to be made.
+/// The number of elements of a tensor that is about to be made, if it may be.
 pub(super) fn elements(limits: &Limits, ty: ElementType, shape: &Shape) -> Result<usize, IoError> {
     let too_large = || {
         IoError::limit(format!(

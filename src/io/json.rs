@@ -10,7 +10,8 @@ use std::path::Path;
 use serde_json::Value as Json;
 
 use super::literal::{Builder, Leaf};
-use super::{IoError, Limits, Value, file};
+use super::{IoError, Value, file};
+use crate::Limits;
 use crate::tensor::{ElementType, Shape};
 
 /// Reads a file of inputs, in its order. Files named in it are relative to its directory.
@@ -129,5 +130,5 @@ fn kind(json: &Json) -> &'static str {
 }
 
 #[cfg(test)]
-#[path = "json_tests.rs"]
+#[path = "tests/json.rs"]
 mod tests;

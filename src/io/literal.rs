@@ -1,8 +1,8 @@
 //! Tensors written out: `[[1, 2], [3, 4]]`, `-1.5e3`, `true`, `["a", "b"]`.
 
-use super::file;
 use super::number::{self, integer_range};
-use super::{IoError, Limits};
+use super::{IoError, file};
+use crate::Limits;
 use crate::tensor::{ElementType, Shape, Tensor, Text, convert};
 
 /// Lists nested deeper than NumPy's arrays are refused.
@@ -458,5 +458,5 @@ fn hex(digits: &str) -> Option<u32> {
 }
 
 #[cfg(test)]
-#[path = "literal_tests.rs"]
+#[path = "tests/literal.rs"]
 mod tests;

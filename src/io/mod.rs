@@ -38,7 +38,7 @@ pub use error::{IoError, IoErrorKind};
 pub use random::Random;
 pub use value::{Value, Wanted};
 
-use crate::limits::Limits;
+use crate::Limits;
 use crate::tensor::Tensor;
 
 /// Reads every tensor of an `.npy`, `.npz` or `.safetensors` file, in its order; that of an
@@ -81,10 +81,10 @@ fn collect(
     for name in names {
         let tensor = read(&name)?;
         total = total.saturating_add(tensor.byte_len() as u64);
-        if total > limits.tensor_bytes {
+        if total > limits.live_bytes {
             return Err(IoError::limit(format!(
                 "the tensors up to `{name}` have {total} bytes, the limit is {}",
-                limits.tensor_bytes
+                limits.live_bytes
             ))
             .in_file(path));
         }

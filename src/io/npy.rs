@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use super::codes::{codes, little_endian};
 use super::npy_header::{Header, Kind};
-use super::{IoError, Limits, file};
+use super::{IoError, file};
+use crate::Limits;
 use crate::tensor::{ElementType, Shape, SharedBytes, Tensor, Text};
 
 /// Reads an `.npy` file: any byte order, C or Fortran order, versions 1 to 3.
@@ -262,5 +263,5 @@ fn write_all(out: &mut dyn Write, bytes: &[u8]) -> Result<(), IoError> {
 }
 
 #[cfg(test)]
-#[path = "npy_tests.rs"]
+#[path = "tests/npy.rs"]
 mod tests;

@@ -11,7 +11,8 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, ZipArchive, ZipWriter};
 
 use super::value::list;
-use super::{IoError, Limits, file, npy};
+use super::{IoError, file, npy};
+use crate::Limits;
 use crate::tensor::{SharedBytes, Tensor};
 
 /// Entries larger than this get the wide sizes of zip64.
@@ -158,5 +159,5 @@ fn zip_error(error: ZipError) -> IoError {
 }
 
 #[cfg(test)]
-#[path = "npz_tests.rs"]
+#[path = "tests/npz.rs"]
 mod tests;

@@ -4,9 +4,9 @@
 //! The generator is splitmix64 (Steele, Lea, Flood 2014): the state grows by
 //! `0x9e3779b97f4a7c15`, and each number is the state mixed. The seed is the first state.
 
-use super::file;
 use super::number::{integer_range, write_floats, write_integers};
-use super::{IoError, Limits};
+use super::{IoError, file};
+use crate::Limits;
 use crate::tensor::{ElementType, Shape, Tensor, Text, convert, float};
 
 /// Elements made together; a multiple of 8, as packed types need.

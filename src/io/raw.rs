@@ -4,7 +4,8 @@ use std::io::Write;
 use std::path::Path;
 
 use super::codes::little_endian;
-use super::{IoError, Limits, file};
+use super::{IoError, file};
+use crate::Limits;
 use crate::tensor::{ElementType, Shape, Tensor};
 
 /// Reads a file that has exactly the bytes of the type and shape.
@@ -19,7 +20,7 @@ pub fn read(
 ) -> Result<Tensor, IoError> {
     refuse_strings(element_type).map_err(|e| e.in_file(path))?;
     let bytes = file::read(path, limits)?;
-    let made = super::file::elements(limits, element_type, shape)
+    let made = file::elements(limits, element_type, shape)
         .and_then(|_| Ok(Tensor::from_bytes(element_type, shape.clone(), bytes)?));
     made.map_err(|e| e.in_file(path))
 }

@@ -13,7 +13,8 @@ use serde_json::{Map, json};
 
 use super::codes::{codes, from_codes, little_endian};
 use super::value::list;
-use super::{IoError, Limits, file};
+use super::{IoError, file};
+use crate::Limits;
 use crate::tensor::{ElementType, Shape, SharedBytes, Tensor};
 
 /// The key of the metadata: a JSON object from tensor names to element types.
@@ -264,5 +265,5 @@ fn prepare<'a>(
 }
 
 #[cfg(test)]
-#[path = "safetensors_tests.rs"]
+#[path = "tests/safetensors.rs"]
 mod tests;

@@ -366,5 +366,5 @@ pub(super) fn quote(bytes: &[u8], limit: usize) -> String {
 }
 
 #[cfg(test)]
-#[path = "text_tests.rs"]
+#[path = "tests/text.rs"]
 mod tests;

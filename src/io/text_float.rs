@@ -163,7 +163,7 @@ fn shortest(x: f64, ty: ElementType) -> String {
         ElementType::F16 | ElementType::Bf16 => (0..8)
             .map(|digits| format!("{single:.digits$e}"))
             .find(|text| same(text))
-            .map_or_else(|| format!("{single:e}"), |text| text),
+            .unwrap_or_else(|| format!("{single:e}")),
         _ => format!("{single:e}"),
     }
 }

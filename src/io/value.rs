@@ -15,11 +15,11 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use super::file;
 use super::literal::{self, Literal};
 use super::number::{integer_range, lost, write_floats};
 use super::random::Random;
-use super::{IoError, Limits, adapt, npy, npz, raw, safetensors};
+use super::{IoError, adapt, file, npy, npz, raw, safetensors};
+use crate::Limits;
 use crate::tensor::{ElementType, PartialShape, Shape, Tensor, convert};
 
 /// What an input is to be.
@@ -296,15 +296,15 @@ fn file(text: &str) -> Option<Source> {
     }
     let lower = text.to_ascii_lowercase();
     for extension in [".npz", ".safetensors"] {
-        if lower.ends_with(extension) {
-            return Some(Source::File(text.into(), None));
-        }
         if let Some(at) = lower.find(&format!("{extension}:")) {
             let (path, entry) = text.split_at(at + extension.len());
             return Some(Source::File(path.into(), Some(entry[1..].to_owned())));
         }
     }
-    if lower.ends_with(".npy") {
+    if [".npy", ".npz", ".safetensors"]
+        .iter()
+        .any(|e| lower.ends_with(e))
+    {
         return Some(Source::File(text.into(), None));
     }
     let raw = lower.ends_with(".bin") || lower.ends_with(".raw");
@@ -412,5 +412,5 @@ pub(super) fn list(names: &[&str]) -> String {
 }
 
 #[cfg(test)]
-#[path = "value_tests.rs"]
+#[path = "tests/value.rs"]
 mod tests;

@@ -1,3 +1,5 @@
+//! Literals: shapes, ragged lists, ranges, escapes.
+
 use super::*;
 
 fn read(text: &str, ty: ElementType) -> Result<Tensor, IoError> {
@@ -33,7 +35,7 @@ fn ragged_lists() {
     for (text, expected) in [
         (
             "[[1,2],[3]]",
-            "a list of 1, where other lists have 2, at [1] (character 9)",
+            "a list of 1, where other lists have 2, at [1] (character 10)",
         ),
         (
             "[1,[2]]",

@@ -1,3 +1,5 @@
+//! Files of inputs.
+
 use super::*;
 use crate::io::Wanted;
 use crate::tensor::{PartialShape, Tensor};
@@ -46,6 +48,11 @@ fn values() {
     );
     let shaped = "{\"value\": \"random:seed=1\", \"element_type\": \"f16\", \"shape\": [2, 3]}";
     assert_eq!(&**get(shaped, E::Dynamic).expect("random").shape(), [2, 3]);
+}
+
+#[test]
+fn what_is_no_value() {
+    use ElementType as E;
     for (text, expected) in [
         ("[1, [2]]", "ragged"),
         ("[1, null]", "a list has null"),
@@ -95,4 +102,24 @@ fn files_are_beside_the_json() {
         values[0].1.load(&wanted, &Limits::default()).expect("read"),
         tensor
     );
+}
+
+#[test]
+fn the_samples_are_read() {
+    fn walk(directory: &Path, count: &mut usize) {
+        for entry in std::fs::read_dir(directory).expect("listed") {
+            let path = entry.expect("listed").path();
+            if path.is_dir() {
+                walk(&path, count);
+            } else if path.to_string_lossy().ends_with(".inputs.json") {
+                let values = read(&path, &Limits::default()).expect("inputs");
+                assert!(!values.is_empty(), "{}", path.display());
+                *count += 1;
+            }
+        }
+    }
+    let mut count = 0;
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("ir-samples");
+    walk(&root, &mut count);
+    assert!(count > 20, "{count}");
 }

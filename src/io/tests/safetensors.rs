@@ -1,3 +1,5 @@
+//! `.safetensors` files: every type, every damage.
+
 use super::*;
 use crate::io::Random;
 
@@ -75,7 +77,9 @@ fn damage_is_an_error() {
         for byte in [0, b'"', b'9', b'[', b' ', 0xff] {
             let mut damaged = whole.clone();
             damaged[at] = byte;
-            let _ = open(&damaged).map(|a| a.names().map(|n| a.read(n).is_ok()).count());
+            if let Ok(archive) = open(&damaged) {
+                archive.names().for_each(|name| drop(archive.read(name)));
+            }
         }
     }
     // Eight tensors whose end, with the header, is beyond any address.

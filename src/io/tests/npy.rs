@@ -1,3 +1,5 @@
+//! `.npy` files: every type, every damage.
+
 use super::*;
 use crate::io::Random;
 

@@ -1,3 +1,5 @@
+//! The text of a value, and what becomes of it.
+
 use super::*;
 
 fn load(text: &str, ty: ElementType, shape: &str) -> Result<Tensor, IoError> {
@@ -199,6 +201,15 @@ fn files() {
         message("y.npz:b", &strings)
             .ends_with("y.npz: entry `b`: string is wanted, the file has int64")
     );
+}
+
+#[test]
+fn all_tensors_of_a_file() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let tensor = Tensor::vector(&[1i64, 2, 3]);
+    let path = |name: &str| directory.path().join(name);
+    npz::write(&path("x.npz"), [("a", &tensor)]).expect("written");
+    npz::write(&path("y.npz"), [("a", &tensor), ("b", &tensor)]).expect("written");
     let all = crate::io::read_all(&path("y.npz"), &Limits::default()).expect("read");
     assert_eq!(all.len(), 2);
     let tight = Limits {

@@ -1,3 +1,5 @@
+//! `.npz` archives: every type, damage, bombs.
+
 use super::*;
 use crate::io::Random;
 use crate::tensor::{ElementType, Shape};
