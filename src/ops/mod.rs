@@ -4,12 +4,17 @@
 //! implements. Adding an operation is its own file, a `mod` line and a row.
 
 mod arithmetic;
+mod condition;
 mod elementwise;
+mod generation;
 pub(crate) mod infrastructure;
 mod interval;
 mod movement;
 mod reduction;
+mod sequence;
 mod shape;
+mod sort;
+mod sparse;
 #[cfg(test)]
 pub(crate) mod testing;
 mod typing;
@@ -22,10 +27,15 @@ use crate::op::OpDef;
 /// The tables of all folders.
 pub(crate) const FAMILIES: &[(&str, &[OpDef])] = &[
     ("arithmetic", arithmetic::OPS),
+    ("condition", condition::OPS),
+    ("generation", generation::OPS),
     ("infrastructure", infrastructure::OPS),
     ("movement", movement::OPS),
     ("reduction", reduction::OPS),
+    ("sequence", sequence::OPS),
     ("shape", shape::OPS),
+    ("sort", sort::OPS),
+    ("sparse", sparse::OPS),
     ("type", typing::OPS),
 ];
 
