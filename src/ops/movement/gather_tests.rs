@@ -1,3 +1,5 @@
+//! Gather against a naive definition.
+
 use proptest::prelude::*;
 
 use super::*;

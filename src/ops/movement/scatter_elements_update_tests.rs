@@ -1,3 +1,5 @@
+//! ScatterElementsUpdate against a naive definition.
+
 use proptest::prelude::*;
 
 use super::*;
