@@ -218,13 +218,7 @@ impl Op for Reshape {
         let [data, target] = inputs else {
             bail!("expected 2 inputs (data, shape), got {}", inputs.len());
         };
-        target.expect_integer("the target shape")?;
-        ensure!(
-            target.rank().is_none_or(|rank| rank == 1),
-            "the target shape must be 1-D, got shape {}",
-            target.shape
-        );
-        let count = target.shape.dims().and_then(|dims| dims[0].value());
+        let count = target.rank_given("the target shape")?;
         let shape = match (target.ranges(), count) {
             (Some(ranges), _) => self.shape(&data.shape, &ranges)?,
             (None, Some(count)) => self.shape(&data.shape, &vec![ValueRange::UNKNOWN; count])?,
