@@ -36,7 +36,6 @@ const DEVIATIONS: &[(&str, &str)] = &[
     ("Convert-1", "f32-to-nf4"),
     ("ReduceSum-1", "f32-duplicate-axes*"),
     ("ScatterElementsUpdate-3", "f32-none-negative-index"),
-    ("Unsqueeze-1", "duplicate-axes-signs*"),
 ];
 
 fn deviates(operation: &str, case: &str) -> bool {
