@@ -150,6 +150,11 @@ mod tests {
             prop_assert!(known);
         }
 
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(16))]
+
         /// Large enough to be cut into squares and pieces.
         #[test]
         fn large(
