@@ -289,11 +289,13 @@ impl Model {
             file: self.0.source.as_ref().map(|s| Arc::clone(s.name())),
             ..Place::default()
         };
-        let message = format!(
-            "{} layers of {} operations are not supported, the first is {first}",
-            missing.len(),
-            kinds.len()
-        );
+        let message = match (missing.len(), kinds.len()) {
+            (1, _) => format!("{first} is not supported"),
+            (layers, 1) => format!("{layers} layers are not supported, the first is {first}"),
+            (layers, kinds) => format!(
+                "{layers} layers of {kinds} operations are not supported, the first is {first}"
+            ),
+        };
         let details = kinds
             .into_iter()
             .map(|(kind, count)| format!("{kind}: {count}"));

@@ -67,6 +67,11 @@ pub(super) fn parse<'a>(
         problems.error(Kind::Xml, offset, message);
         return None;
     }
+    let start = text.len() - text.trim_ascii_start().len();
+    if !text[start..].is_empty() && !text[start..].starts_with('<') {
+        problems.error(Kind::Xml, start, "the file is not an XML document");
+        return None;
+    }
     let mut parser = Parser {
         document: Document::default(),
         stack: Vec::new(),
@@ -176,8 +181,7 @@ impl<'a> Parser<'a, '_, '_> {
             Ok(11) => self.document.version = 11,
             Ok(other) => {
                 let message = format!("IR version {other} is not supported, expected 10 or 11");
-                self.problems
-                    .error(Kind::Unsupported, version.offset, message);
+                self.report(Kind::Unsupported, version.offset, message);
                 return None;
             }
             Err(message) => {
@@ -272,22 +276,16 @@ impl<'a> Parser<'a, '_, '_> {
             }
         }
         // A layer with a broken head keeps its place, so that its children are read as usual.
-        self.document.nets[net].layers.push(Layer {
+        let mut layer = Layer::new(
             offset,
-            id: id.unwrap_or(u64::MAX),
-            name: name.unwrap_or_default(),
-            type_name: type_name.unwrap_or_default(),
-            version: version.unwrap_or_default(),
-            output_names,
-            data,
-            inputs: Vec::new(),
-            outputs: Vec::new(),
-            seen_inputs: false,
-            seen_outputs: false,
-            rt_info: RtInfo::default(),
-            bodies: Vec::new(),
-            port_maps: Vec::new(),
-        });
+            id.unwrap_or(u64::MAX),
+            name.unwrap_or_default(),
+            type_name.unwrap_or_default(),
+            version.unwrap_or_default(),
+        );
+        layer.output_names = output_names;
+        layer.data = data;
+        self.document.nets[net].layers.push(layer);
         Some(Frame::Layer(net))
     }
 
@@ -378,8 +376,7 @@ impl<'a> Parser<'a, '_, '_> {
             Ok(value) => Some(value),
             Err(message) => {
                 let message = format!("attribute `{name}`: {message}");
-                self.problems
-                    .error(Kind::Attribute, attribute.offset, message);
+                self.report(Kind::Attribute, attribute.offset, message);
                 None
             }
         }
@@ -394,8 +391,7 @@ impl<'a> Parser<'a, '_, '_> {
                     Ok(_) => format!("attribute `{name}`: {value} is below {least}"),
                     Err(_) => format!("attribute `{name}`: `{value}` is not an integer"),
                 };
-                self.problems
-                    .error(Kind::Attribute, attribute.offset, message);
+                self.report(Kind::Attribute, attribute.offset, message);
                 None
             }
         }

@@ -20,18 +20,17 @@ impl<'a> Parser<'a, '_, '_> {
                 let ty = ElementType::from_port_name(&attribute.value);
                 if ty.is_none() && !input {
                     let message = format!("`{}` is not the precision of a port", attribute.value);
-                    self.problems
-                        .error(Kind::Attribute, attribute.offset, message);
+                    self.report(Kind::Attribute, attribute.offset, message);
                 }
                 ty
             }
             None => {
                 if !input && !fragment {
                     let message = "an output port has no attribute `precision`";
-                    self.problems
-                        .error(Kind::Structure, element.offset, message);
+                    self.report(Kind::Structure, element.offset, message);
                 }
-                None
+                // What a fragment does not say may be anything.
+                fragment.then_some(ElementType::Dynamic)
             }
         };
         let port = Port {

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::op::{Input, Io, Moves, Op, OpError, Output, Outputs, bail, ensure};
+use crate::op::{Input, Moves, Op, OpError, Output, Outputs, bail, ensure};
 use crate::tensor::{Dimension, PartialShape, ValueRange};
 
 /// The same elements under another shape; with `special_zero`, a 0 stands for the data's
@@ -225,10 +225,6 @@ impl Op for Reshape {
             (None, None) => PartialShape::dynamic(),
         };
         Ok(Output::single(data.element_type, shape))
-    }
-
-    fn eval(&self, mut io: Io<'_>) -> Result<(), OpError> {
-        super::share(&mut io)
     }
 
     fn reshapes(&self) -> bool {

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::op::{Input, Io, Moves, Op, OpError, Output, Outputs, bail, normalize_axes};
+use crate::op::{Input, Moves, Op, OpError, Output, Outputs, bail, normalize_axes};
 use crate::tensor::{Dimension, PartialShape};
 
 /// The data with dimensions of 1 at the axes of the output given.
@@ -59,10 +59,6 @@ impl Op for Unsqueeze {
             },
         };
         Ok(Output::single(data.element_type, shape))
-    }
-
-    fn eval(&self, mut io: Io<'_>) -> Result<(), OpError> {
-        super::share(&mut io)
     }
 
     fn reshapes(&self) -> bool {
