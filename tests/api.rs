@@ -194,7 +194,13 @@ fn the_builder_refuses_what_it_does_not_know() {
         .expect_err("no such type");
     assert_eq!(error.kind(), Kind::Unsupported);
     let error = graph
-        .add("y", "Concat", "opset1", &[("axes", "0")], &[x])
+        .add(
+            "y",
+            "Concat",
+            "opset1",
+            &[("axis", "0"), ("axes", "0")],
+            &[x],
+        )
         .expect_err("no `axes`");
     assert_eq!(error.message(), "there is no attribute `axes`");
 }

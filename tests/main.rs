@@ -1,6 +1,8 @@
 //! The one test binary: every further one would link the whole crate again.
 
 mod api;
+mod constants;
+mod reader;
 mod samples;
 mod support;
 mod tidy;

@@ -214,10 +214,10 @@ fn known_outputs(
         return move_ranges(op, inputs, outputs.len()).unwrap_or_else(unknown);
     }
     let mut known = unknown();
-    if let Some(ranges) = op.infer_value(inputs, &outputs[0]) {
-        if ranges.iter().any(|r| *r != ValueRange::UNKNOWN) {
-            known[0] = Some(Known::Ranges(ranges.into()));
-        }
+    if let Some(ranges) = op.infer_value(inputs, &outputs[0])
+        && ranges.iter().any(|r| *r != ValueRange::UNKNOWN)
+    {
+        known[0] = Some(Known::Ranges(ranges.into()));
     }
     known
 }

@@ -57,7 +57,7 @@ mod tests {
 
     fn sort(edges: &[&[usize]], roots: &[usize]) -> Result<Vec<usize>, Cycle> {
         order(edges.len(), [], roots.iter().copied(), |n| {
-            edges[n].to_vec().into_iter()
+            edges[n].iter().copied()
         })
     }
 

@@ -187,7 +187,7 @@ pub fn write(path: &Path, tensor: &Tensor) -> Result<(), IoError> {
 /// Writes the bytes of an `.npy` file.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn write_to(out: &mut dyn Write, tensor: &Tensor) -> Result<(), IoError> {
     if tensor.element_type() == ElementType::String {
         return write_strings(out, tensor);

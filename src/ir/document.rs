@@ -59,7 +59,33 @@ pub(super) struct Layer<'a> {
     pub(super) port_maps: Vec<(BodyKind, PortMap)>,
 }
 
-impl Layer<'_> {
+impl<'a> Layer<'a> {
+    /// A layer without ports.
+    pub(super) fn new(
+        offset: usize,
+        id: u64,
+        name: Cow<'a, str>,
+        type_name: Cow<'a, str>,
+        version: Cow<'a, str>,
+    ) -> Self {
+        Self {
+            offset,
+            id,
+            name,
+            type_name,
+            version,
+            output_names: None,
+            data: None,
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            seen_inputs: false,
+            seen_outputs: false,
+            rt_info: RtInfo::default(),
+            bodies: Vec::new(),
+            port_maps: Vec::new(),
+        }
+    }
+
     /// The layer as errors name it.
     pub(super) fn layer_ref(&self) -> LayerRef {
         LayerRef {

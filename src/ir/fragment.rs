@@ -84,20 +84,6 @@ fn edge(offset: usize, from: (u64, u64), to: (u64, u64)) -> Edge {
 }
 
 fn bare<'a>(offset: usize, id: u64, index: usize, type_name: &'static str) -> Layer<'a> {
-    Layer {
-        offset,
-        id,
-        name: index.to_string().into(),
-        type_name: type_name.into(),
-        version: "opset1".into(),
-        output_names: None,
-        data: None,
-        inputs: Vec::new(),
-        outputs: Vec::new(),
-        seen_inputs: false,
-        seen_outputs: false,
-        rt_info: RtInfo::default(),
-        bodies: Vec::new(),
-        port_maps: Vec::new(),
-    }
+    let name = index.to_string().into();
+    Layer::new(offset, id, name, type_name.into(), "opset1".into())
 }

@@ -49,9 +49,7 @@ impl<'s> Problems<'s> {
         layers: Vec<LayerRef>,
         message: impl Into<String>,
     ) {
-        let mut place = self.source.place(offset);
-        place.layers = layers;
-        self.push(Severity::Error, Error::at(place, kind, message));
+        self.note(Severity::Error, kind, offset, layers, message.into());
     }
 
     /// Notes a warning at a byte offset, in a layer.
@@ -62,12 +60,20 @@ impl<'s> Problems<'s> {
         layers: Vec<LayerRef>,
         message: impl Into<String>,
     ) {
-        let mut place = self.source.place(offset);
-        place.layers = layers;
-        self.push(Severity::Warning, Error::at(place, kind, message));
+        self.note(Severity::Warning, kind, offset, layers, message.into());
     }
 
-    pub(crate) fn push(&mut self, severity: Severity, error: Error) {
+    fn note(
+        &mut self,
+        severity: Severity,
+        kind: Kind,
+        offset: usize,
+        layers: Vec<LayerRef>,
+        message: String,
+    ) {
+        let mut place = self.source.place(offset);
+        place.layers = layers;
+        let error = Error::at(place, kind, message);
         self.found.push(Problem { severity, error });
     }
 

@@ -81,7 +81,7 @@ impl<'a> Tags<'a> {
                     return Ok(Tag::Close);
                 }
                 Event::Text(text) => {
-                    if let Some(text) = self.text(text.xml10_content(), start)? {
+                    if let Some(text) = self.text(text.into_inner(), start)? {
                         return Ok(text);
                     }
                 }

@@ -148,12 +148,15 @@ impl<'a, C: Compute> Cursor<'a, C> {
     }
 }
 
+/// Computes a block of the output from a block of each operand.
+type Blocks<'a, C, O, const N: usize> = &'a (dyn Fn([&[C]; N], &mut [O]) + Sync);
+
 /// Computes `out` from as many elements of each operand, in blocks of any length: `f` is given the
 /// blocks of the operands and writes the block of the output.
 pub(crate) fn blocks<C: Compute, O: Native, const N: usize>(
     operands: &[Operand<'_>; N],
     out: &mut Tensor,
-    f: &(dyn Fn([&[C]; N], &mut [O]) + Sync),
+    f: Blocks<'_, C, O, N>,
 ) {
     let (ty, len) = (out.element_type(), out.len());
     let Some(part) = ty.storage_bytes(PART) else {
@@ -177,7 +180,7 @@ fn compute_part<C: Compute, O: Native, const N: usize>(
     len: usize,
     ty: ElementType,
     bytes: &mut [u8],
-    f: &(dyn Fn([&[C]; N], &mut [O]) + Sync),
+    f: Blocks<'_, C, O, N>,
 ) {
     let mut cursors = operands.each_ref().map(|o| Cursor::<C>::new(o, start));
     if let Some(out) = O::native_mut(ty, bytes) {

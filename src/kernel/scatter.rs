@@ -257,39 +257,46 @@ impl Work<'_> {
         if self.updates.is_empty() {
             return;
         }
+        let mean = self.reduction == Reduction::Mean;
         for_rows(out, self.scatter.slab, 1, |more, out| {
+            let len = if mean { self.scatter.slab } else { 0 };
+            let mut sums = Sums::<C> {
+                counts: vec![0; len],
+                highs: vec![C::High::default(); len],
+            };
             for (i, out) in out.chunks_exact_mut(self.scatter.slab).enumerate() {
-                self.slab(first + more + i, out);
+                if mean {
+                    self.mean(first + more + i, out, &mut sums);
+                } else {
+                    self.slab(first + more + i, out);
+                }
             }
         });
     }
 
     fn slab<C: Arithmetic>(&self, slab: usize, out: &mut [C]) {
-        let neutral = match self.reduction {
-            Reduction::Sum => C::default(),
-            Reduction::Prod => C::ONE,
-            Reduction::Min => C::GREATEST,
-            Reduction::Max => C::LEAST,
-            Reduction::Mean => return self.mean(slab, out),
-        };
         if !self.use_init_val {
-            let mut nothing = [(); BLOCK];
-            self.scatter.visit(
-                slab,
-                &mut nothing,
-                |_, _| {},
-                |place, ()| out[place] = neutral,
-            );
+            let neutral = match self.reduction {
+                Reduction::Sum | Reduction::Mean => C::default(),
+                Reduction::Prod => C::ONE,
+                Reduction::Min => C::GREATEST,
+                Reduction::Max => C::LEAST,
+            };
+            self.touch(slab, |place| out[place] = neutral);
         }
         match self.reduction {
-            Reduction::Sum => self.fold(slab, out, C::plus),
+            Reduction::Sum | Reduction::Mean => self.fold(slab, out, C::plus),
             Reduction::Prod => self.fold(slab, out, C::times),
-            // As the reference implementation, which takes the update if one is not a number.
-            Reduction::Min => self.fold(slab, out, |a, b| if a < b { a } else { b }),
-            Reduction::Max | Reduction::Mean => {
-                self.fold(slab, out, |a, b| if a > b { a } else { b });
-            }
+            Reduction::Min => self.fold(slab, out, C::lesser),
+            Reduction::Max => self.fold(slab, out, C::greater),
         }
+    }
+
+    /// Calls `f` with the place of every update.
+    fn touch(&self, slab: usize, mut f: impl FnMut(usize)) {
+        let mut nothing = [(); BLOCK];
+        self.scatter
+            .visit(slab, &mut nothing, |_, _| {}, |place, ()| f(place));
     }
 
     fn fold<C: Arithmetic>(&self, slab: usize, out: &mut [C], f: impl Fn(C, C) -> C) {
@@ -301,26 +308,35 @@ impl Work<'_> {
             });
     }
 
-    fn mean<C: Arithmetic>(&self, slab: usize, out: &mut [C]) {
-        let mut sums: Vec<(C::Sum, usize)> = out.iter().map(|&x| (x.to_sum(), 0)).collect();
+    /// Sums stand in `out` while they are added up. The counts in `sums` are 0 before and after.
+    fn mean<C: Arithmetic>(&self, slab: usize, out: &mut [C], sums: &mut Sums<C>) {
+        let Sums { counts, highs } = sums;
         let read = |start: usize, some: &mut [C]| widen(self.updates, start, some);
         let mut buffer = [C::default(); BLOCK];
         self.scatter
             .visit(slab, &mut buffer, read, |place, &update| {
-                let (sum, count) = &mut sums[place];
-                *sum = if *count == 0 && !self.use_init_val {
-                    update.to_sum()
+                if counts[place] == 0 && !self.use_init_val {
+                    out[place] = update;
                 } else {
-                    *sum + update.to_sum()
-                };
-                *count += 1;
+                    out[place].add(&mut highs[place], update);
+                }
+                counts[place] += 1;
             });
-        for (out, (sum, count)) in out.iter_mut().zip(sums) {
+        self.touch(slab, |place| {
+            let count = std::mem::take(&mut counts[place]);
             if count > 0 {
-                *out = C::mean(sum, count + usize::from(self.use_init_val));
+                let high = std::mem::take(&mut highs[place]);
+                out[place] = out[place].divide(high, count + usize::from(self.use_init_val));
             }
-        }
+        });
     }
+}
+
+/// How many updates each element has met, and what of their sum does not fit in the element.
+/// Both are zero pages until they are touched.
+struct Sums<C: Arithmetic> {
+    counts: Vec<usize>,
+    highs: Vec<C::High>,
 }
 
 /// The arithmetic of reductions.
@@ -328,14 +344,25 @@ trait Arithmetic: Compute {
     const ONE: Self;
     const LEAST: Self;
     const GREATEST: Self;
-    /// What a mean is added up in: exact for integers.
-    type Sum: Copy + std::ops::Add<Output = Self::Sum>;
+    /// The high part of a sum: integers are added up exactly.
+    type High: Clone + Default + std::fmt::Debug;
 
     fn plus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;
-    fn to_sum(self) -> Self::Sum;
-    /// The mean, rounded toward minus infinity if it is an integer.
-    fn mean(sum: Self::Sum, count: usize) -> Self;
+    /// Adds to a sum of which `self` is the low part.
+    fn add(&mut self, high: &mut Self::High, other: Self);
+    /// A sum divided, rounded toward minus infinity if it is an integer.
+    fn divide(self, high: Self::High, count: usize) -> Self;
+
+    /// As the reference implementation, which takes the update if one is not a number.
+    fn lesser(self, update: Self) -> Self {
+        if self < update { self } else { update }
+    }
+
+    /// As [`Arithmetic::lesser`].
+    fn greater(self, update: Self) -> Self {
+        if self > update { self } else { update }
+    }
 }
 
 macro_rules! floats {
@@ -344,7 +371,7 @@ macro_rules! floats {
             const ONE: Self = 1.0;
             const LEAST: Self = <$ty>::NEG_INFINITY;
             const GREATEST: Self = <$ty>::INFINITY;
-            type Sum = Self;
+            type High = ();
 
             fn plus(self, other: Self) -> Self {
                 self + other
@@ -354,12 +381,12 @@ macro_rules! floats {
                 self * other
             }
 
-            fn to_sum(self) -> Self {
-                self
+            fn add(&mut self, (): &mut (), other: Self) {
+                *self += other;
             }
 
-            fn mean(sum: Self, count: usize) -> Self {
-                sum / count as $ty
+            fn divide(self, (): (), count: usize) -> Self {
+                self / count as $ty
             }
         }
     )+};
@@ -371,7 +398,7 @@ macro_rules! integers {
             const ONE: Self = 1;
             const LEAST: Self = <$ty>::MIN;
             const GREATEST: Self = <$ty>::MAX;
-            type Sum = i128;
+            type High = i64;
 
             fn plus(self, other: Self) -> Self {
                 self.wrapping_add(other)
@@ -381,11 +408,15 @@ macro_rules! integers {
                 self.wrapping_mul(other)
             }
 
-            fn to_sum(self) -> i128 {
-                self.into()
+            fn add(&mut self, high: &mut i64, other: Self) {
+                let (sum, over) = self.overflowing_add(other);
+                // An overflow upward leaves the low part less than it was.
+                *high += i64::from(over) * if sum < *self { 1 } else { -1 };
+                *self = sum;
             }
 
-            fn mean(sum: i128, count: usize) -> Self {
+            fn divide(self, high: i64, count: usize) -> Self {
+                let sum = (i128::from(high) << 64) + i128::from(self);
                 // A mean lies between the least and the greatest number: it fits.
                 sum.div_euclid(count as i128) as $ty
             }

@@ -7,9 +7,24 @@ use crate::op::OpError;
 
 type Sizes = SmallVec<[usize; 6]>;
 
-/// The side of the squares in which a matrix is transposed: its lines of input and output fit in
-/// the nearest cache.
-const SIDE: usize = 32;
+/// The least rows one thread writes: several squares high.
+const LEAST_ROWS: usize = 64;
+
+/// A matrix with a side shorter than this is not cut into squares.
+const NARROW: usize = 8;
+
+/// The side of the squares in which a matrix is transposed: what a cache line holds.
+const fn side<T>() -> usize {
+    match 64
+        / if size_of::<T>() == 0 {
+            1
+        } else {
+            size_of::<T>()
+        } {
+        n @ 8..=64 => n,
+        _ => 8,
+    }
+}
 
 /// A permutation of axes, with those that stay together merged.
 #[derive(Debug)]
@@ -65,6 +80,7 @@ impl Transpose {
         let middle = &self.dims[axis + 1..last];
         let count: usize = middle.iter().product();
         let row = count * width;
+        let mut square = vec![T::default(); side::<T>() * side::<T>()];
         let (mut outer, mut i) = (first / height, first % height);
         while !out.is_empty() {
             let n = (height - i).min(out.len() / row);
@@ -72,15 +88,8 @@ impl Transpose {
             let start = Odometer::at(outer, &self.dims[..axis], &self.strides[..axis]).offset() + i;
             let mut source = Odometer::at(0, middle, &self.strides[axis + 1..last]);
             for m in 0..count {
-                let data = &data[start + source.offset()..];
-                matrix(
-                    data,
-                    self.strides[last],
-                    &mut now[m * width..],
-                    row,
-                    n,
-                    width,
-                );
+                let (data, out) = (&data[start + source.offset()..], &mut now[m * width..]);
+                matrix(data, self.strides[last], out, row, [n, width], &mut square);
                 source.step();
             }
             out = later;
@@ -96,18 +105,33 @@ fn matrix<T: Word>(
     stride: usize,
     out: &mut [T],
     row: usize,
-    height: usize,
-    width: usize,
+    [height, width]: [usize; 2],
+    square: &mut [T],
 ) {
-    for top in (0..height).step_by(SIDE) {
-        let bottom = (top + SIDE).min(height);
-        for left in (0..width).step_by(SIDE) {
-            let right = (left + SIDE).min(width);
-            for i in top..bottom {
-                let out = &mut out[i * row + left..i * row + right];
-                let data = data[i + left * stride..].iter().step_by(stride);
-                for (out, data) in out.iter_mut().zip(data) {
-                    *out = data.clone();
+    if height.min(width) < NARROW {
+        for (i, out) in out.chunks_mut(row).take(height).enumerate() {
+            let data = data[i..].iter().step_by(stride);
+            for (out, data) in out[..width].iter_mut().zip(data) {
+                *out = data.clone();
+            }
+        }
+        return;
+    }
+    // Lines of the input a power of two apart would push each other out of the cache: each is
+    // read once, into a square of its own.
+    let side = side::<T>();
+    for top in (0..height).step_by(side) {
+        let high = side.min(height - top);
+        for left in (0..width).step_by(side) {
+            let wide = side.min(width - left);
+            for (j, line) in square.chunks_exact_mut(side).take(wide).enumerate() {
+                let from = top + (left + j) * stride;
+                line[..high].clone_from_slice(&data[from..from + high]);
+            }
+            for i in 0..high {
+                let out = &mut out[(top + i) * row + left..][..wide];
+                for (out, line) in out.iter_mut().zip(square.chunks_exact(side)) {
+                    *out = line[i].clone();
                 }
             }
         }
@@ -125,7 +149,7 @@ impl Mover for Transpose {
             _ if self.dims.len() < 2 => super::moving::copy(data, out),
             Some(axis) if axis + 1 < self.dims.len() => {
                 let row: usize = self.dims[axis + 1..].iter().product();
-                for_rows(out, row, SIDE, |first, out| {
+                for_rows(out, row, LEAST_ROWS, |first, out| {
                     self.squares(data, axis, first, out);
                 });
             }

@@ -4,12 +4,15 @@ use super::block::{Operand, blocks};
 use crate::tensor::Tensor;
 use crate::tensor::convert::{Compute, Native};
 
+/// Computes elements of the output from as many of each input.
+type Pairs<'a, C, O> = &'a (dyn Fn(&[C], &[C], &mut [O]) + Sync);
+
 /// Computes `out` from two inputs, each with the axis of `out` where its dimensions begin: they are
 /// those of `out`, or 1. `f` is given slices of equal length.
 pub(crate) fn zip<C: Compute, O: Native>(
     [(a, a_at), (b, b_at)]: [(&Tensor, usize); 2],
     out: &mut Tensor,
-    f: &(dyn Fn(&[C], &[C], &mut [O]) + Sync),
+    f: Pairs<'_, C, O>,
 ) {
     let shape = out.shape().clone();
     let operands = [Operand::new(a, a_at, &shape), Operand::new(b, b_at, &shape)];

@@ -87,6 +87,27 @@ impl<'a> Input<'a> {
         Ok(())
     }
 
+    /// How many elements a 1-D list of integers has that gives one for each dimension.
+    ///
+    /// # Errors
+    /// When it is not such a list, or of more dimensions than any tensor has; `what` names it.
+    pub(crate) fn rank_given(&self, what: &str) -> Result<Option<usize>, OpError> {
+        /// No memory is taken for the dimensions of a shape that only claims to be long.
+        const MOST_DIMENSIONS: usize = 1 << 16;
+        self.expect_integer(what)?;
+        let count = match self.shape.dims() {
+            None => return Ok(None),
+            Some([count]) => count.value(),
+            Some(_) => bail!("{what} must be 1-D, got shape {}", self.shape),
+        };
+        match count {
+            Some(count) if count > MOST_DIMENSIONS => Err(OpError::limit(format!(
+                "{what} has {count} elements, expected at most {MOST_DIMENSIONS}"
+            ))),
+            _ => Ok(count),
+        }
+    }
+
     /// The single integer this input holds: a scalar or a 1-D tensor of one element. `None` if
     /// it is not known yet.
     ///

@@ -34,11 +34,19 @@ pub trait Op: Any + Debug + Send + Sync {
     /// When the inputs cannot belong to this operation.
     fn infer(&self, inputs: &[Input<'_>]) -> Result<Outputs, OpError>;
 
-    /// Fills the outputs.
+    /// Fills the outputs. An operation that only reshapes needs no evaluation of its own.
     ///
     /// # Errors
     /// When the values of the inputs are not allowed.
-    fn eval(&self, io: Io<'_>) -> Result<(), OpError>;
+    fn eval(&self, io: Io<'_>) -> Result<(), OpError> {
+        match (io.inputs, io.outputs) {
+            ([input, ..], [output, ..]) if self.reshapes() => {
+                *output = input.with_shape(output.shape().clone())?;
+                Ok(())
+            }
+            _ => Err(OpError::unsupported("it cannot be evaluated")),
+        }
+    }
 
     /// Whether output 0 has the elements of input 0, in order, under the inferred shape. The
     /// executor then shares them and never calls [`Op::eval`].

@@ -6,7 +6,7 @@
 //! | format | too large | infinity | NaN |
 //! |---|---|---|---|
 //! | f8e4m3 | NaN | NaN | NaN |
-//! | f8e5m2 | infinity, above 57344 | infinity | NaN |
+//! | f8e5m2 | infinity, from 61440 | infinity | NaN |
 //! | f8e8m0 | 2^127 | 2^127 | NaN |
 //! | f4e2m1 | ±6 | ±6 | ±6, by its sign |
 //! | nf4 | ±1 | ±1 | -1 |
@@ -154,8 +154,6 @@ pub(crate) fn to_f8e5m2(x: f32) -> u8 {
     let size = bits & 0x7fff;
     let code = if size > 0x7c00 {
         0x7e
-    } else if size > 0x7b00 {
-        0x7c
     } else {
         (size + 0x7f + (size >> 8 & 1)) >> 8
     };
@@ -287,9 +285,19 @@ mod tests {
         assert_eq!(
             codes(
                 to_f8e5m2,
-                &[57344.0, 57400.0, -1e30, inf, -inf, f32::NAN, 1e-30, -0.0]
+                &[
+                    57344.0,
+                    61400.0,
+                    61440.0,
+                    -1e30,
+                    inf,
+                    -inf,
+                    f32::NAN,
+                    1e-30,
+                    -0.0
+                ]
             ),
-            [0x7b, 0x7c, 0xfc, 0x7c, 0xfc, 0x7e, 0, 0x80]
+            [0x7b, 0x7b, 0x7c, 0xfc, 0x7c, 0xfc, 0x7e, 0, 0x80]
         );
         assert_eq!(
             codes(

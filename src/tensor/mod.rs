@@ -2,6 +2,7 @@
 
 mod buffer;
 pub mod convert;
+mod dimension;
 mod element;
 pub mod float;
 pub mod pack;
@@ -10,8 +11,9 @@ mod shape;
 mod tensor;
 
 pub use buffer::SharedBytes;
+pub use dimension::{Dimension, Symbol, ValueRange};
 pub use element::{Class, Element, ElementType};
-pub use partial::{Dimension, PartialShape, ShapeSyntaxError, Symbol, ValueRange};
+pub use partial::{PartialShape, ShapeSyntaxError};
 pub use shape::Shape;
 pub(crate) use tensor::Spare;
 pub use tensor::{Tensor, TensorError, Text};

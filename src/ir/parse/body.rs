@@ -148,8 +148,7 @@ impl<'a> Parser<'a, '_, '_> {
             }
             _ => {
                 let message = "a mean needs `value`, or `offset` and `size`";
-                self.problems
-                    .error(Kind::Structure, element.offset, message);
+                self.report(Kind::Structure, element.offset, message);
                 None
             }
         };

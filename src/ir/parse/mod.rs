@@ -1,15 +1,15 @@
 //! From the stream of tags to the [`Document`], with an explicit stack in place of recursion.
 
 mod body;
+mod port;
 
 use super::document::{Document, Edge, Layer, Net, Port, PreProcess};
 use super::problem::Problems;
 use super::xml::{Element, IllFormed, Tag, Tags, forbidden_character};
 use crate::error::Kind;
-use crate::graph::{BodyKind, RtEntry, RtInfo};
+use crate::graph::{BodyKind, RtInfo};
 use crate::limits::Limits;
 use crate::op::attrs::Attr;
-use crate::tensor::ElementType;
 
 /// The element the parser is in. Indices point into the document.
 #[derive(Debug, Clone, Copy)]
@@ -65,6 +65,11 @@ pub(super) fn parse<'a>(
 ) -> Option<Document<'a>> {
     if let Some(IllFormed { offset, message }) = forbidden_character(text) {
         problems.error(Kind::Xml, offset, message);
+        return None;
+    }
+    let start = text.len() - text.trim_ascii_start().len();
+    if !text[start..].is_empty() && !text[start..].starts_with('<') {
+        problems.error(Kind::Xml, start, "the file is not an XML document");
         return None;
     }
     let mut parser = Parser {
@@ -176,8 +181,7 @@ impl<'a> Parser<'a, '_, '_> {
             Ok(11) => self.document.version = 11,
             Ok(other) => {
                 let message = format!("IR version {other} is not supported, expected 10 or 11");
-                self.problems
-                    .error(Kind::Unsupported, version.offset, message);
+                self.report(Kind::Unsupported, version.offset, message);
                 return None;
             }
             Err(message) => {
@@ -272,22 +276,16 @@ impl<'a> Parser<'a, '_, '_> {
             }
         }
         // A layer with a broken head keeps its place, so that its children are read as usual.
-        self.document.nets[net].layers.push(Layer {
+        let mut layer = Layer::new(
             offset,
-            id: id.unwrap_or(u64::MAX),
-            name: name.unwrap_or_default(),
-            type_name: type_name.unwrap_or_default(),
-            version: version.unwrap_or_default(),
-            output_names,
-            data,
-            inputs: Vec::new(),
-            outputs: Vec::new(),
-            seen_inputs: false,
-            seen_outputs: false,
-            rt_info: RtInfo::default(),
-            bodies: Vec::new(),
-            port_maps: Vec::new(),
-        });
+            id.unwrap_or(u64::MAX),
+            name.unwrap_or_default(),
+            type_name.unwrap_or_default(),
+            version.unwrap_or_default(),
+        );
+        layer.output_names = output_names;
+        layer.data = data;
+        self.document.nets[net].layers.push(layer);
         Some(Frame::Layer(net))
     }
 
@@ -332,66 +330,6 @@ impl<'a> Parser<'a, '_, '_> {
         })
     }
 
-    fn port(&mut self, net: usize, input: bool, element: &Element<'a>) -> Frame {
-        let fragment = self.document.fragment && net == 0;
-        let id = match (element.get("id"), fragment) {
-            (None, true) => Some(0),
-            (attribute, _) => self.unsigned(attribute, "id", element.offset),
-        };
-        // Declared precisions of inputs are not looked at: the producer's counts.
-        let precision = match element.get("precision") {
-            Some(attribute) => {
-                let ty = ElementType::from_port_name(&attribute.value);
-                if ty.is_none() && !input {
-                    let message = format!("`{}` is not the precision of a port", attribute.value);
-                    self.problems
-                        .error(Kind::Attribute, attribute.offset, message);
-                }
-                ty
-            }
-            None => {
-                if !input && !fragment {
-                    let message = "an output port has no attribute `precision`";
-                    self.problems
-                        .error(Kind::Structure, element.offset, message);
-                }
-                None
-            }
-        };
-        let port = Port {
-            offset: element.offset,
-            id: id.unwrap_or(u64::MAX),
-            precision,
-            names: element.get("names").map(|a| a.value.clone()),
-            dims: Vec::new(),
-            rt_info: RtInfo::default(),
-        };
-        let layer = last_layer(&mut self.document, net);
-        ports(layer, input).push(port);
-        Frame::Port { net, input }
-    }
-
-    fn dim(&mut self, net: usize, input: bool, offset: usize) {
-        let text = std::mem::take(&mut self.text);
-        let trimmed = text.trim();
-        // The stray `>` after a port lands beside the dims of printed layers, never inside.
-        let size = trimmed
-            .parse::<i64>()
-            .ok()
-            .filter(|&d| d >= -1 && !trimmed.starts_with('+'));
-        let Some(port) = ports(last_layer(&mut self.document, net), input).last_mut() else {
-            return;
-        };
-        match size {
-            Some(size) => port.dims.push(size),
-            None => {
-                let message = format!("dimension `{trimmed}` is not a size, or -1 for any");
-                self.report(Kind::Attribute, offset, message);
-            }
-        }
-        self.text = text;
-    }
-
     fn edge(&mut self, net: usize, element: &Element<'a>) -> Frame {
         let mut end = |name| self.unsigned(element.get(name), name, element.offset);
         let ends = (
@@ -410,36 +348,6 @@ impl<'a> Parser<'a, '_, '_> {
             });
         }
         Frame::Leaf
-    }
-
-    fn rt_entry(&mut self, owner: RtOwner, depth: usize, element: &Element<'a>) -> Option<Frame> {
-        if depth >= self.limits.nesting {
-            let message = format!("rt_info is nested deeper than {}", self.limits.nesting);
-            self.report(Kind::Limit, element.offset, message);
-            return None;
-        }
-        let entry = RtEntry {
-            depth,
-            tag: element.name.to_owned(),
-            attributes: element
-                .attributes
-                .iter()
-                .map(|a| (a.name.to_owned(), a.value.clone().into_owned()))
-                .collect(),
-        };
-        let info = match owner {
-            RtOwner::Net(net) => self.document.nets[net].rt_info.get_or_insert_default(),
-            RtOwner::Layer(net) => &mut last_layer(&mut self.document, net).rt_info,
-            RtOwner::Port { net, input } => {
-                let port = ports(last_layer(&mut self.document, net), input).last_mut()?;
-                &mut port.rt_info
-            }
-        };
-        info.0.push(entry);
-        Some(Frame::RtInfo {
-            owner,
-            depth: depth + 1,
-        })
     }
 
     /// Notes an error, in the layers the parser is in.
@@ -468,8 +376,7 @@ impl<'a> Parser<'a, '_, '_> {
             Ok(value) => Some(value),
             Err(message) => {
                 let message = format!("attribute `{name}`: {message}");
-                self.problems
-                    .error(Kind::Attribute, attribute.offset, message);
+                self.report(Kind::Attribute, attribute.offset, message);
                 None
             }
         }
@@ -484,8 +391,7 @@ impl<'a> Parser<'a, '_, '_> {
                     Ok(_) => format!("attribute `{name}`: {value} is below {least}"),
                     Err(_) => format!("attribute `{name}`: `{value}` is not an integer"),
                 };
-                self.problems
-                    .error(Kind::Attribute, attribute.offset, message);
+                self.report(Kind::Attribute, attribute.offset, message);
                 None
             }
         }

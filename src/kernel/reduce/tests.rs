@@ -1,3 +1,5 @@
+//! The loops of reductions against naive definitions.
+
 use half::f16;
 use proptest::prelude::*;
 

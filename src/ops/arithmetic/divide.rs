@@ -54,13 +54,14 @@ impl Op for Divide {
 
     fn eval(&self, io: Io<'_>) -> Result<(), OpError> {
         let divisor = io.inputs[1];
-        if divisor.element_type().is_integer() && !io.outputs[0].is_empty() {
-            if let Some(index) = first_zero(divisor) {
-                bail!(
-                    "division by zero: the divisor is 0{}",
-                    at(index, divisor.shape())
-                );
-            }
+        if divisor.element_type().is_integer()
+            && !io.outputs[0].is_empty()
+            && let Some(index) = first_zero(divisor)
+        {
+            bail!(
+                "division by zero: the divisor is 0{}",
+                at(index, divisor.shape())
+            );
         }
         if self.m_pythondiv {
             binary::eval::<Down>(io, self.broadcast());

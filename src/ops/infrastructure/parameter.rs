@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::graph::Operation;
-use crate::op::{Input, Io, Op, OpError, Output, Outputs, Role};
+use crate::op::{Input, Op, OpError, Output, Outputs, Role};
 use crate::tensor::{ElementType, PartialShape};
 
 /// An input of the model. A missing `shape` is a scalar, a missing `element_type` is dynamic.
@@ -43,10 +43,6 @@ impl Parameter {
 impl Op for Parameter {
     fn infer(&self, _inputs: &[Input<'_>]) -> Result<Outputs, OpError> {
         Ok(Output::single(self.element_type, self.shape.clone()))
-    }
-
-    fn eval(&self, _io: Io<'_>) -> Result<(), OpError> {
-        Err(OpError::new("no value was given"))
     }
 
     fn role(&self) -> Role {

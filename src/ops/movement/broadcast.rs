@@ -137,13 +137,7 @@ fn explicit(axes: &[i64], data_rank: usize, rank: usize) -> Result<Vec<usize>, O
 
 /// What is known of the target: a dimension for each element, if their number is known.
 fn target_dims(target: &Input<'_>) -> Result<Option<Vec<Dimension>>, OpError> {
-    target.expect_integer("the target shape")?;
-    ensure!(
-        target.rank().is_none_or(|rank| rank == 1),
-        "the target shape must be 1-D, got shape {}",
-        target.shape
-    );
-    let count = target.shape.dims().and_then(|dims| dims[0].value());
+    let count = target.rank_given("the target shape")?;
     let Some(ranges) = target.ranges() else {
         return Ok(count.map(|count| vec![Dimension::dynamic(); count]));
     };
@@ -203,6 +197,9 @@ impl Op for Broadcast {
         self.check_inputs(io.inputs.len())?;
         let data = io.inputs[0];
         let out = io.outputs[0].shape();
+        if io.outputs[0].is_empty() {
+            return Ok(());
+        }
         let axes = match io.inputs.get(2) {
             Some(axes) if self.mode == Mode::Explicit => Input::of(axes).ints(),
             _ => None,

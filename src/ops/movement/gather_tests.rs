@@ -1,3 +1,5 @@
+//! Gather against a naive definition.
+
 use proptest::prelude::*;
 
 use super::*;
@@ -188,9 +190,7 @@ fn large() {
         let data: Vec<u32> = (0..outer * axis * inner).collect();
         let dims = [outer, axis, inner].map(|n| n as usize);
         let data = Tensor::new(dims, &data).expect("its length");
-        let indices: Vec<i32> = (0..count as i32)
-            .map(|i| i * 37 % (axis as i32 + 3) - 2)
-            .collect();
+        let indices: Vec<i32> = (0..count).map(|i| i * 37 % (axis as i32 + 3) - 2).collect();
         let out = gather(&data, &Tensor::vector(&indices), 1, 0);
         let expected = (0..outer).flat_map(|o| {
             let axis = axis as i32;

@@ -190,9 +190,17 @@ impl Op for ScatterElementsUpdate {
             bail!("the axis is not known");
         };
         let axis = normalize_axis(axis, data.shape().rank())?;
+        let size = data.shape()[axis];
+        if indices.is_empty() {
+            io.outputs[0] = (*data).clone();
+            return Ok(());
+        }
+        // Only the axis can be empty where there are indices: none of them is in range.
+        if data.is_empty() {
+            return Err(out_of_range(indices, 0, axis, size, self.from_end));
+        }
         let scatter = Scatter::new(data.shape(), indices, axis);
         if let Some(position) = scatter.outside(self.from_end) {
-            let size = data.shape()[axis];
             return Err(out_of_range(indices, position, axis, size, self.from_end));
         }
         match self.reduction.kernel() {

@@ -1,3 +1,5 @@
+//! ScatterElementsUpdate against a naive definition.
+
 use proptest::prelude::*;
 
 use super::*;
@@ -254,6 +256,30 @@ fn shapes_that_do_not_fit() {
             axis,
         );
         assert!(out.is_err(), "{data:?} {indices:?} {updates:?} {axis}");
+    }
+}
+
+#[test]
+fn empty_tensors_of_huge_dimensions() {
+    let huge = usize::MAX / 2;
+    let zeros = |ty, dims: &[usize]| Tensor::zeros(ty, dims).expect("no elements");
+    let (i64, f32) = (ElementType::I64, ElementType::F32);
+    for (data, indices) in [(&[0, huge, huge], &[0, 3, 3]), (&[2, 3, 3], &[0, huge, 3])] {
+        let data = zeros(f32, data);
+        for reduction in [Reduction::None, Reduction::Mean] {
+            let [indices, updates] = [i64, f32].map(|ty| zeros(ty, indices));
+            let out = scatter(reduction, true, data.clone(), indices, updates, 1);
+            assert_eq!(out, Ok(data.clone()));
+        }
+        let axis = Tensor::scalar(0i64);
+        let none = Tensor::vector::<i64>(&[]);
+        if data.is_empty() {
+            let gather = super::super::gather::Gather::default();
+            let out = run(&gather, &[data.clone(), none.clone(), axis]).expect("fits");
+            assert_eq!(out.shape().to_string(), data.shape().to_string());
+            let transpose = super::super::transpose::Transpose {};
+            assert!(run(&transpose, &[data, none]).expect("fits").is_empty());
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The axes of a reduction, and the shape they leave.
 
-use crate::op::{Input, OpError, bail, ensure};
+use crate::op::{Input, OpError, bail, ensure, normalize_axis};
 use crate::tensor::{Dimension, PartialShape, ValueRange};
 
 /// Whether one dimension of the data is reduced.
@@ -78,7 +78,7 @@ fn of_unknown_rank(data: &Input<'_>, count: Dimension, keep_dims: bool) -> Parti
 pub(super) fn mask(axes: &[i64], rank: usize) -> Result<Vec<bool>, OpError> {
     let mut mask = vec![false; rank];
     for &axis in axes {
-        let index = normalise(axis, rank)?;
+        let index = normalize_axis(axis, rank)?;
         ensure!(
             !mask[index],
             "axes must be distinct, got {index} twice (axes {axes:?}, rank {rank})"
@@ -86,16 +86,6 @@ pub(super) fn mask(axes: &[i64], rank: usize) -> Result<Vec<bool>, OpError> {
         mask[index] = true;
     }
     Ok(mask)
-}
-
-fn normalise(axis: i64, rank: usize) -> Result<usize, OpError> {
-    let from_end = usize::try_from(axis.unsigned_abs()).unwrap_or(usize::MAX);
-    let index = if axis < 0 {
-        rank.checked_sub(from_end)
-    } else {
-        Some(from_end).filter(|&i| i < rank)
-    };
-    index.ok_or_else(|| OpError::new(format!("axis {axis} is out of range for rank {rank}")))
 }
 
 fn exact(ranges: &[ValueRange]) -> Vec<i64> {

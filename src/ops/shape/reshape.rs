@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::op::{Input, Io, Moves, Op, OpError, Output, Outputs, bail, ensure};
+use crate::op::{Input, Moves, Op, OpError, Output, Outputs, bail, ensure};
 use crate::tensor::{Dimension, PartialShape, ValueRange};
 
 /// The same elements under another shape; with `special_zero`, a 0 stands for the data's
@@ -218,23 +218,13 @@ impl Op for Reshape {
         let [data, target] = inputs else {
             bail!("expected 2 inputs (data, shape), got {}", inputs.len());
         };
-        target.expect_integer("the target shape")?;
-        ensure!(
-            target.rank().is_none_or(|rank| rank == 1),
-            "the target shape must be 1-D, got shape {}",
-            target.shape
-        );
-        let count = target.shape.dims().and_then(|dims| dims[0].value());
+        let count = target.rank_given("the target shape")?;
         let shape = match (target.ranges(), count) {
             (Some(ranges), _) => self.shape(&data.shape, &ranges)?,
             (None, Some(count)) => self.shape(&data.shape, &vec![ValueRange::UNKNOWN; count])?,
             (None, None) => PartialShape::dynamic(),
         };
         Ok(Output::single(data.element_type, shape))
-    }
-
-    fn eval(&self, mut io: Io<'_>) -> Result<(), OpError> {
-        super::share(&mut io)
     }
 
     fn reshapes(&self) -> bool {

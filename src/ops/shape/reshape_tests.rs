@@ -1,3 +1,5 @@
+//! Reshape: exact shapes and what follows from partial ones.
+
 use proptest::prelude::*;
 
 use super::*;

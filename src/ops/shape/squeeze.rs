@@ -7,9 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::op::{
-    Input, Io, Moves, Op, OpError, Output, Outputs, allowed_axes, bail, normalize_axes,
-};
+use crate::op::{Input, Moves, Op, OpError, Output, Outputs, allowed_axes, bail, normalize_axes};
 use crate::tensor::PartialShape;
 
 /// The data without some dimensions of 1: those of the axes given, or all.
@@ -60,10 +58,6 @@ impl Op for Squeeze {
         };
         let shape = self.shape(&data.shape, axes.as_deref())?;
         Ok(Output::single(data.element_type, shape))
-    }
-
-    fn eval(&self, mut io: Io<'_>) -> Result<(), OpError> {
-        super::share(&mut io)
     }
 
     fn reshapes(&self) -> bool {

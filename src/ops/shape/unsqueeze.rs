@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::op::{Input, Io, Moves, Op, OpError, Output, Outputs, bail, ensure, normalize_axes};
+use crate::op::{Input, Moves, Op, OpError, Output, Outputs, bail, normalize_axes};
 use crate::tensor::{Dimension, PartialShape};
 
 /// The data with dimensions of 1 at the axes of the output given.
@@ -12,16 +12,13 @@ use crate::tensor::{Dimension, PartialShape};
 pub(super) struct Unsqueeze {}
 
 fn insert(data: &[Dimension], axes: &[i64]) -> Result<PartialShape, OpError> {
-    // An axis that is repeated counts once.
+    // An axis named twice adds one dimension; named with both signs, it still counts twice in the
+    // rank that negative axes count from, as in the real runtime.
     let mut distinct = axes.to_vec();
     distinct.sort_unstable();
     distinct.dedup();
     let rank = data.len() + distinct.len();
     let places = normalize_axes(&distinct, rank)?;
-    ensure!(
-        places.len() == distinct.len(),
-        "two of the axes {axes:?} are the same in rank {rank}"
-    );
     let mut rest = data.iter().copied();
     let dims = (0..rank).map(|i| {
         if places.contains(&i) {
@@ -64,10 +61,6 @@ impl Op for Unsqueeze {
         Ok(Output::single(data.element_type, shape))
     }
 
-    fn eval(&self, mut io: Io<'_>) -> Result<(), OpError> {
-        super::share(&mut io)
-    }
-
     fn reshapes(&self) -> bool {
         true
     }
@@ -90,7 +83,8 @@ mod tests {
             (&[], &[0], "[1]"),
             (&[2, 3], &[0, 0], "[1,2,3]"),
             (&[2, 3], &[0, -1], "[1,2,3,1]"),
-            (&[2, 3], &[1, -3], ""),
+            (&[2, 3], &[1, -3], "[2,1,3]"),
+            (&[2, 3, 4], &[4, -1], "[2,3,4,1]"),
             (&[2, 3], &[3], ""),
             (&[2, 3], &[-4], ""),
             (&[2, 0], &[2, 1], "[2,1,1,0]"),

@@ -1,8 +1,8 @@
 //! The types arithmetic is computed in, and every other type seen through them.
 
 use bytemuck::{AnyBitPattern, Pod};
+use half::f16;
 use half::slice::HalfFloatSliceExt;
-use half::{bf16, f16};
 
 use crate::tensor::{Element, ElementType, Tensor, float, pack};
 use ElementType as E;
@@ -213,7 +213,7 @@ fn narrow_f32(data: &[f32], ty: ElementType, bytes: &mut [u8], start: usize) {
     match ty {
         E::F32 => view_mut(bytes, start, data.len()).copy_from_slice(data),
         E::F16 => view_mut::<f16>(bytes, start, data.len()).convert_from_f32_slice(data),
-        E::Bf16 => view_mut::<bf16>(bytes, start, data.len()).convert_from_f32_slice(data),
+        E::Bf16 => write(data, bytes, start, to_bf16),
         E::F8e4m3 => write(data, bytes, start, float::to_f8e4m3),
         E::F8e5m2 => write(data, bytes, start, float::to_f8e5m2),
         E::F8e8m0 => write(data, bytes, start, float::to_f8e8m0),
@@ -240,6 +240,14 @@ fn widen_f64(ty: ElementType, bytes: &[u8], start: usize, out: &mut [f64]) {
         }
         _ => read_integers!(ty, bytes, start, out, f64),
     }
+}
+
+/// The bits of a bf16, in a loop the compiler vectorises.
+fn to_bf16(x: f32) -> u16 {
+    let bits = x.to_bits();
+    let even = bits.wrapping_add(0x7fff + (bits >> 16 & 1));
+    let kept = if x.is_nan() { bits | 0x0040_0000 } else { even };
+    (kept >> 16) as u16
 }
 
 fn narrow_f64(data: &[f64], ty: ElementType, bytes: &mut [u8], start: usize) {

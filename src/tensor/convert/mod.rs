@@ -1,7 +1,7 @@
 //! Conversion between element types, whole or a block at a time.
 //!
-//! [`widen`] and [`narrow`] are how everything else computes on element types it has no code for:
-//! a block of elements in the type of their class, and back. [`convert_into`] converts between any
+//! `widen` and `narrow` are how everything else computes on element types it has no code for:
+//! a block of elements in the type of their class, and back. `convert_into` converts between any
 //! two types but strings, by one rule for each pair of kinds:
 //!
 //! | from | to | rule |

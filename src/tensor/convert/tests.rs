@@ -175,6 +175,8 @@ fn codes_must_fit_the_shape() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
     /// Long tensors are converted in parts; each element is converted as if it were alone.
     #[test]
     fn parts_agree(seed in any::<u32>(), extra in 0usize..600) {

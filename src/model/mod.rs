@@ -1,5 +1,8 @@
 //! A model: its graphs, what inference knows of them, and the front door to evaluation.
 
+mod inspection;
+mod ports;
+
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -7,11 +10,15 @@ use crate::error::{Error, Kind, LayerRef, Place, Result};
 use crate::exec::{Observer, Plan, Run};
 use crate::graph::infer::Facts;
 use crate::graph::{Graph, Known, NodeId, Operation, Terminal, find_terminal};
-use crate::ir::{self, BinFile, Loaded, Problem, Source};
+use crate::ir::{BinFile, Problem, Source};
 use crate::limits::Limits;
 use crate::op::Output;
 use crate::ops::infrastructure::Parameter;
 use crate::tensor::{ElementType, PartialShape, Tensor};
+
+use inspection::inspect;
+pub use inspection::{Depth, Inspection};
+pub use ports::{Outputs, PortKey};
 
 /// A model that was read, typed and inferred. Cloning is cheap; all threads may share it.
 #[derive(Debug, Clone)]
@@ -26,31 +33,6 @@ struct Inner {
     source: Option<Arc<Source>>,
     warnings: Vec<Problem>,
     plan: OnceLock<Plan>,
-}
-
-/// What a document holds, with every problem found in it: what `ovir check` shows.
-#[derive(Debug)]
-pub struct Inspection {
-    /// The document's text, unless the file could not be read.
-    pub source: Arc<Source>,
-    /// Errors and warnings in the order they were met.
-    pub problems: Vec<Problem>,
-    /// The model, if the document is well-formed; with errors among the problems it is only fit
-    /// to be looked at.
-    pub model: Option<Model>,
-    /// Layers of the document, those that nothing needs included.
-    pub layers: usize,
-    /// Bytes of the `.bin` file, if it is there.
-    pub weights_bytes: Option<u64>,
-}
-
-/// How much of a document is looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Depth {
-    /// Layers, ports and attributes. The `.bin` file is not read.
-    Structure,
-    /// Types and shapes as well, which reads small constants.
-    Inference,
 }
 
 impl Model {
@@ -307,11 +289,13 @@ impl Model {
             file: self.0.source.as_ref().map(|s| Arc::clone(s.name())),
             ..Place::default()
         };
-        let message = format!(
-            "{} layers of {} operations are not supported, the first is {first}",
-            missing.len(),
-            kinds.len()
-        );
+        let message = match (missing.len(), kinds.len()) {
+            (1, _) => format!("{first} is not supported"),
+            (layers, 1) => format!("{layers} layers are not supported, the first is {first}"),
+            (layers, kinds) => format!(
+                "{layers} layers of {kinds} operations are not supported, the first is {first}"
+            ),
+        };
         let details = kinds
             .into_iter()
             .map(|(kind, count)| format!("{kind}: {count}"));
@@ -378,156 +362,5 @@ impl Model {
             .unwrap_or_default();
         place.layers = vec![node.layer_ref()];
         place
-    }
-}
-
-fn inspect(source: Source, weights: &BinFile, depth: Depth, limits: &Limits) -> Inspection {
-    let infer = depth == Depth::Inference;
-    let (loaded, problems) = ir::load(&source, weights, limits, infer);
-    let source = Arc::new(source);
-    let layers = loaded.as_ref().map_or(0, |l| l.layers);
-    let model = loaded.map(|loaded: Loaded| {
-        let facts = loaded
-            .facts
-            .unwrap_or_else(|| Facts::declared(&loaded.graphs[0]));
-        Model(Arc::new(Inner {
-            name: loaded.name,
-            version: loaded.version,
-            graphs: loaded.graphs.into(),
-            facts,
-            source: Some(Arc::clone(&source)),
-            warnings: problems.clone(),
-            plan: OnceLock::new(),
-        }))
-    });
-    Inspection {
-        source,
-        problems,
-        model,
-        layers,
-        weights_bytes: weights.len(),
-    }
-}
-
-impl Inspection {
-    /// The model, if nothing keeps it from loading.
-    ///
-    /// # Errors
-    /// The first problem that does.
-    pub fn into_model(self) -> Result<Model> {
-        if let Some(error) = ir::first_error(&self.problems) {
-            return Err(error.clone());
-        }
-        self.model
-            .ok_or_else(|| Error::new(Kind::Xml, "the document holds no model"))
-    }
-}
-
-/// Names an input or output: by name, or by position.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PortKey {
-    /// A tensor name or layer name.
-    Name(String),
-    /// A position, counted from 0.
-    Index(usize),
-}
-
-impl PortKey {
-    fn find(&self, terminals: &[Terminal], what: &str) -> Result<usize> {
-        let found = match self {
-            Self::Name(name) => find_terminal(terminals, name),
-            Self::Index(index) => (*index < terminals.len()).then_some(*index),
-        };
-        found.ok_or_else(|| {
-            let have: Vec<_> = terminals
-                .iter()
-                .map(|t| crate::error::quoted(t.name()))
-                .collect();
-            let have = if have.is_empty() {
-                "none".to_owned()
-            } else {
-                have.join(", ")
-            };
-            let asked = match self {
-                Self::Name(name) => crate::error::quoted(name),
-                Self::Index(index) => index.to_string(),
-            };
-            Error::new(
-                Kind::Input,
-                format!("there is no {what} {asked}; the model has {have}"),
-            )
-        })
-    }
-}
-
-impl From<&str> for PortKey {
-    fn from(name: &str) -> Self {
-        Self::Name(name.to_owned())
-    }
-}
-
-impl From<String> for PortKey {
-    fn from(name: String) -> Self {
-        Self::Name(name)
-    }
-}
-
-impl From<usize> for PortKey {
-    fn from(index: usize) -> Self {
-        Self::Index(index)
-    }
-}
-
-/// The outputs of an evaluation, in the order of the file; found by name or by position.
-#[derive(Debug, Clone)]
-pub struct Outputs {
-    model: Model,
-    tensors: Vec<Tensor>,
-}
-
-impl Outputs {
-    /// An output by tensor name, layer name, or name of the layer before it.
-    pub fn get(&self, name: &str) -> Option<&Tensor> {
-        self.tensors.get(self.model.find_output(name)?)
-    }
-
-    /// The number of outputs.
-    pub fn len(&self) -> usize {
-        self.tensors.len()
-    }
-
-    /// Whether the model has no outputs.
-    pub fn is_empty(&self) -> bool {
-        self.tensors.is_empty()
-    }
-
-    /// Names and tensors, in order.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Tensor)> {
-        let names = self.model.outputs().iter().map(Terminal::name);
-        names.zip(&self.tensors)
-    }
-
-    /// The tensors, in order.
-    pub fn into_tensors(self) -> Vec<Tensor> {
-        self.tensors
-    }
-}
-
-impl std::ops::Index<usize> for Outputs {
-    type Output = Tensor;
-
-    fn index(&self, index: usize) -> &Tensor {
-        &self.tensors[index]
-    }
-}
-
-impl std::ops::Index<&str> for Outputs {
-    type Output = Tensor;
-
-    /// # Panics
-    /// When there is no such output; [`Outputs::get`] does not.
-    fn index(&self, name: &str) -> &Tensor {
-        self.get(name)
-            .unwrap_or_else(|| panic!("there is no output {name:?}"))
     }
 }
