@@ -8,6 +8,7 @@ pub(crate) mod dispatch;
 pub(crate) mod gather;
 pub(crate) mod moving;
 pub(crate) mod reduce;
+pub(crate) mod scan;
 pub(crate) mod scatter;
 pub(crate) mod transpose;
 pub(crate) mod zip;

@@ -21,8 +21,8 @@ pub(crate) use extremes::{MAX, MIN};
 pub(crate) use fold::Fold;
 pub(crate) use folds::{Folds, Visitor};
 pub(crate) use product::PRODUCT;
-pub(crate) use scalar::{Accumulator, Number};
-pub(crate) use sums::{L1, L2, MEAN, SUM};
+pub(crate) use scalar::{Accumulator, Number, Pair, Scalar};
+pub(crate) use sums::{L1, L2, MEAN, Mapped, SUM, Sum};
 
 use crate::tensor::Tensor;
 use crate::tensor::convert::{narrow, widen};

@@ -2,6 +2,7 @@
 
 mod add;
 mod binary;
+mod cum_sum;
 mod divide;
 mod maximum;
 mod minimum;
@@ -13,6 +14,7 @@ use binary::Binary;
 
 pub(super) const OPS: &[OpDef] = &[
     def::<Binary<add::Add>>("Add", &[1]),
+    def::<cum_sum::CumSum>("CumSum", &[3]),
     def::<divide::Divide>("Divide", &[1]),
     def::<Binary<maximum::Maximum>>("Maximum", &[1]),
     def::<Binary<minimum::Minimum>>("Minimum", &[1]),
