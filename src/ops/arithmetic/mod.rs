@@ -7,6 +7,7 @@ mod divide;
 mod maximum;
 mod minimum;
 mod multiply;
+mod segment_max;
 mod subtract;
 
 use crate::op::{OpDef, def};
@@ -19,5 +20,6 @@ pub(super) const OPS: &[OpDef] = &[
     def::<Binary<maximum::Maximum>>("Maximum", &[1]),
     def::<Binary<minimum::Minimum>>("Minimum", &[1]),
     def::<Binary<multiply::Multiply>>("Multiply", &[1]),
+    def::<segment_max::SegmentMax>("SegmentMax", &[16]),
     def::<Binary<subtract::Subtract>>("Subtract", &[1]),
 ];
