@@ -1,6 +1,7 @@
 //! Loops over plain slices. Kernels know nothing of operations, shapes they compute from, or
 //! graphs; they never allocate an output.
 
+pub(crate) mod bags;
 pub(crate) mod block;
 pub(crate) mod broadcast;
 pub(crate) mod concat;
@@ -8,6 +9,7 @@ pub(crate) mod dispatch;
 pub(crate) mod gather;
 pub(crate) mod moving;
 pub(crate) mod reduce;
+pub(crate) mod scan;
 pub(crate) mod scatter;
 pub(crate) mod transpose;
 pub(crate) mod zip;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{OpError, bail, ensure};
-use crate::tensor::{ElementType, PartialShape, Tensor, ValueRange};
+use crate::tensor::{Dimension, ElementType, PartialShape, Tensor, ValueRange};
 
 /// An input as inference sees it.
 #[derive(Debug, Clone)]
@@ -128,6 +128,19 @@ impl<'a> Input<'a> {
             Some(values) => Ok(Some(values[0])),
             None => Ok(None),
         }
+    }
+
+    /// The single size this input holds, as far as it is known: a scalar or a 1-D tensor of one
+    /// element.
+    ///
+    /// # Errors
+    /// When type or shape are something else, or it is negative; `what` names the input.
+    pub fn size_scalar(&self, what: &str) -> Result<Dimension, OpError> {
+        if let Some(size) = self.int_scalar(what)? {
+            ensure!(size >= 0, "{what} must not be negative, got {size}");
+        }
+        let range = self.ranges().and_then(|ranges| ranges.first().copied());
+        Ok(range.map_or(Dimension::dynamic(), ValueRange::to_dimension))
     }
 }
 

@@ -143,9 +143,18 @@ impl<M> Compensated<M> {
     pub(crate) const NEW: Self = Self(PhantomData);
 }
 
+/// The result of a compensated sum.
+pub(super) fn finish_sum<M: Map>(sum: Pair, count: usize) -> Pair {
+    Pair::exact(if count == 0 {
+        0.0
+    } else {
+        M::finish(sum.round(), count)
+    })
+}
+
 impl Pair {
     #[inline(always)]
-    fn plus(self, other: Self) -> Self {
+    pub(super) fn plus(self, other: Self) -> Self {
         let (high, error) = two_sum(self.high, other.high);
         Self {
             high,
@@ -222,7 +231,7 @@ impl<M: Map> Fold<f64, Pair> for Compensated<M> {
 
     fn finish(&self, acc: &mut [Pair], count: usize) {
         for acc in acc {
-            *acc = Pair::exact(M::finish(acc.round(), count));
+            *acc = finish_sum::<M>(*acc, count);
         }
     }
 }

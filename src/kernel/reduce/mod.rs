@@ -6,18 +6,26 @@
 //! of accumulators, merged afterwards) elsewhere. The halves depend on sizes only, so the result
 //! is the same for any number of threads.
 
+mod extremes;
 mod fold;
+mod folds;
+mod product;
 mod scalar;
+mod sums;
 #[cfg(test)]
 mod tests;
 
 use smallvec::SmallVec;
 
-pub(crate) use fold::{Compensated, Elementwise, Fold};
-pub(crate) use scalar::{Accumulator, Map, Pair, Scalar};
+pub(crate) use extremes::{MAX, MIN};
+pub(crate) use fold::Fold;
+pub(crate) use folds::{Folds, Visitor};
+pub(crate) use product::PRODUCT;
+pub(crate) use scalar::{Accumulator, Number, Pair, Scalar};
+pub(crate) use sums::{L1, L2, MEAN, Mapped, SUM, Sum};
 
-use crate::tensor::convert::{Compute, narrow, widen};
-use crate::tensor::{Class, Element, ElementType, Tensor};
+use crate::tensor::Tensor;
+use crate::tensor::convert::{narrow, widen};
 
 /// Parts of at most this many elements are not divided further,
 const TASK: usize = 1 << 16;
@@ -30,63 +38,48 @@ const BLOCK: usize = 2048;
 /// An inner kept axis is only divided into pieces of at least this many contiguous elements.
 const PIECE: usize = 2048;
 
-/// How a reduction folds each class of elements. Accumulators are wider than what they add up:
-/// `f64` for `f32` and everything narrower, a [`Pair`] for `f64`.
-pub(crate) struct Folds {
-    pub(crate) f32: &'static dyn Fold<f32, f64>,
-    pub(crate) f64: &'static dyn Fold<f64, Pair>,
-    pub(crate) i64: &'static dyn Fold<i64, i64>,
-    pub(crate) u64: &'static dyn Fold<u64, u64>,
-    /// For reductions that need no wider accumulators on `i32`.
-    pub(crate) i32: Option<&'static dyn Fold<i32, i32>>,
-}
-
 /// Reduces the axes marked in `reduced` (one mark for each axis of `input`). `output` has the
-/// elements that the other axes leave, under any shape, and the type of `input`, a number.
+/// elements that the other axes leave, under any shape, and the type of `input`: a number, or
+/// boolean, which is folded as an integer.
 pub(crate) fn reduce(input: &Tensor, reduced: &[bool], folds: &Folds, output: &mut Tensor) {
     let axes = Axes::new(input.shape(), reduced);
     let ty = input.element_type();
-    match ty.class().expect("a reduction is over numbers") {
-        _ if ty == ElementType::I32 && folds.i32.is_some() => {
-            if let Some(fold) = folds.i32 {
-                in_place(input, &axes, fold, output);
-            }
+    folds.visit(
+        ty,
+        Reduction {
+            input,
+            axes,
+            output,
+        },
+    );
+}
+
+/// What is reduced, before the types are known.
+struct Reduction<'a> {
+    input: &'a Tensor,
+    axes: Axes,
+    output: &'a mut Tensor,
+}
+
+impl Visitor for Reduction<'_> {
+    fn visit<T: Number, A: Accumulator<T>>(self, fold: &dyn Fold<T, A>) {
+        let Self {
+            input,
+            axes,
+            output,
+        } = self;
+        let ty = input.element_type();
+        let native = T::native(ty, input.bytes());
+        if let (Some(data), Some(out)) = (native, T::native_mut(ty, output.bytes_mut())) {
+            let job = Job::new(Source::Slice(data), fold, &axes, A::round);
+            return job.fill(out, &axes.axes, 0);
         }
-        Class::F32 => by_class(input, &axes, folds.f32, output),
-        Class::F64 => by_class(input, &axes, folds.f64, output),
-        Class::I64 => by_class(input, &axes, folds.i64, output),
-        Class::U64 => by_class(input, &axes, folds.u64, output),
+        let mut wide = vec![T::default(); output.len()];
+        let read = |start: usize, out: &mut [T]| widen(input, start, out);
+        let job = Job::new(Source::Widened(&read), fold, &axes, A::round_again);
+        job.fill(&mut wide, &axes.axes, 0);
+        narrow(&wide, output, 0);
     }
-}
-
-fn by_class<C: Compute, A: Accumulator<C>>(
-    input: &Tensor,
-    axes: &Axes,
-    fold: &dyn Fold<C, A>,
-    output: &mut Tensor,
-) {
-    if input.element_type() == C::TYPE {
-        return in_place(input, axes, fold, output);
-    }
-    let mut wide = vec![C::default(); output.len()];
-    let read = |start: usize, out: &mut [C]| widen(input, start, out);
-    let job = Job::new(Source::Widened(&read), fold, axes, A::round_again);
-    job.fill(&mut wide, &axes.axes, 0);
-    narrow(&wide, output, 0);
-}
-
-fn in_place<T: Element + Copy, A: Accumulator<T>>(
-    input: &Tensor,
-    axes: &Axes,
-    fold: &dyn Fold<T, A>,
-    output: &mut Tensor,
-) {
-    let data = input.as_slice().expect("the type was compared");
-    let out = output
-        .as_mut_slice()
-        .expect("input and output have one type");
-    let job = Job::new(Source::Slice(data), fold, axes, A::round);
-    job.fill(out, &axes.axes, 0);
 }
 
 /// One axis after merging.
@@ -205,7 +198,7 @@ struct Job<'a, T, A> {
     value: fn(A) -> T,
 }
 
-impl<'a, T: Element + Copy, A: Accumulator<T>> Job<'a, T, A> {
+impl<'a, T: Number, A: Accumulator<T>> Job<'a, T, A> {
     fn new(
         source: Source<'a, T>,
         fold: &'a dyn Fold<T, A>,

@@ -1,5 +1,13 @@
 //! What a reduction does to single elements, and what it keeps meanwhile.
 
+use crate::tensor::convert::Compute;
+
+/// A type that elements are folded in.
+pub(crate) trait Number: Compute {
+    /// The product; integers wrap.
+    fn times(self, other: Self) -> Self;
+}
+
 /// A reduction, element by element.
 pub(crate) trait Scalar<T, A>: Sync {
     /// What no elements reduce to before [`Scalar::finish`]. Merging it changes nothing.
@@ -18,12 +26,12 @@ pub(crate) trait Scalar<T, A>: Sync {
     }
 }
 
-/// What is added up by a compensated sum of `f64`.
+/// What is added up by a sum of floats.
 pub(crate) trait Map: Sync {
     /// The summand of an element.
     fn map(x: f64) -> f64;
 
-    /// The result from the sum of `count` summands.
+    /// The result from the sum of `count` summands, at least one. No summands give zero.
     fn finish(sum: f64, _count: usize) -> f64 {
         sum
     }
@@ -58,23 +66,49 @@ impl Accumulator<f32> for f64 {
     }
 }
 
-impl Accumulator<i32> for i32 {
-    fn round(self) -> i32 {
-        self
-    }
+macro_rules! itself {
+    ($($T:ty),+) => {$(
+        impl Accumulator<$T> for $T {
+            fn round(self) -> $T {
+                self
+            }
+        }
+    )+};
 }
 
-impl Accumulator<i64> for i64 {
-    fn round(self) -> i64 {
-        self
-    }
+itself!(f32, f64, i32, i64, u64);
+
+/// Modulo the size of the element.
+macro_rules! wide {
+    ($($T:ty),+) => {$(
+        impl Accumulator<$T> for u128 {
+            fn round(self) -> $T {
+                self as $T
+            }
+        }
+    )+};
 }
 
-impl Accumulator<u64> for u64 {
-    fn round(self) -> u64 {
-        self
-    }
+wide!(i64, u64);
+
+macro_rules! number {
+    ($($T:ty, |$a:ident, $b:ident| $product:expr;)+) => {$(
+        impl Number for $T {
+            fn times(self, other: Self) -> Self {
+                let ($a, $b) = (self, other);
+                $product
+            }
+        }
+    )+};
 }
+
+number!(
+    f32, |a, b| a * b;
+    f64, |a, b| a * b;
+    i32, |a, b| a.wrapping_mul(b);
+    i64, |a, b| a.wrapping_mul(b);
+    u64, |a, b| a.wrapping_mul(b);
+);
 
 /// A number and the rounding errors made on the way to it.
 #[derive(Debug, Clone, Copy)]

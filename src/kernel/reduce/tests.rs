@@ -1,56 +1,10 @@
-//! The loops of reductions against naive definitions.
+//! Reductions against their definition, for every way the work is divided.
 
 use half::f16;
 use proptest::prelude::*;
 
 use super::*;
-use crate::tensor::Shape;
-
-struct Sum;
-
-impl Scalar<f32, f64> for Sum {
-    const IDENTITY: f64 = -0.0;
-
-    fn push(acc: f64, x: f32) -> f64 {
-        acc + f64::from(x)
-    }
-
-    fn merge(a: f64, b: f64) -> f64 {
-        a + b
-    }
-}
-
-impl Map for Sum {
-    fn map(x: f64) -> f64 {
-        x
-    }
-}
-
-macro_rules! wrapping {
-    ($($ty:ty),+) => {$(
-        impl Scalar<$ty, $ty> for Sum {
-            const IDENTITY: $ty = 0;
-
-            fn push(acc: $ty, x: $ty) -> $ty {
-                acc.wrapping_add(x)
-            }
-
-            fn merge(a: $ty, b: $ty) -> $ty {
-                a.wrapping_add(b)
-            }
-        }
-    )+};
-}
-
-wrapping!(i32, i64, u64);
-
-const SUM: Folds = Folds {
-    f32: &Elementwise::<Sum>::NEW,
-    f64: &Compensated::<Sum>::NEW,
-    i64: &Elementwise::<Sum>::NEW,
-    u64: &Elementwise::<Sum>::NEW,
-    i32: Some(&Elementwise::<Sum>::NEW),
-};
+use crate::tensor::{Element, Shape};
 
 /// The sum of `data` by its definition, one output after the other in `i128`.
 fn naive(shape: &[usize], reduced: &[bool], data: &[i128]) -> Vec<i128> {
@@ -346,10 +300,10 @@ fn rounding_to_odd() {
         -1e-300,
         1e300,
     ] {
-        let odd = x.round_again();
+        let odd: f32 = x.round_again();
         assert_eq!(odd.is_infinite(), x.is_infinite());
         assert_eq!(odd.is_sign_negative(), x.is_sign_negative());
         assert_eq!(odd == 0.0, x == 0.0);
     }
-    assert!(f64::NAN.round_again().is_nan());
+    assert!(Accumulator::<f32>::round_again(f64::NAN).is_nan());
 }

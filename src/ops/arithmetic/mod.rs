@@ -2,10 +2,12 @@
 
 mod add;
 mod binary;
+mod cum_sum;
 mod divide;
 mod maximum;
 mod minimum;
 mod multiply;
+mod segment_max;
 mod subtract;
 
 use crate::op::{OpDef, def};
@@ -13,9 +15,11 @@ use binary::Binary;
 
 pub(super) const OPS: &[OpDef] = &[
     def::<Binary<add::Add>>("Add", &[1]),
+    def::<cum_sum::CumSum>("CumSum", &[3]),
     def::<divide::Divide>("Divide", &[1]),
     def::<Binary<maximum::Maximum>>("Maximum", &[1]),
     def::<Binary<minimum::Minimum>>("Minimum", &[1]),
     def::<Binary<multiply::Multiply>>("Multiply", &[1]),
+    def::<segment_max::SegmentMax>("SegmentMax", &[16]),
     def::<Binary<subtract::Subtract>>("Subtract", &[1]),
 ];

@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 use super::axes;
 use crate::kernel::reduce::{Folds, reduce};
 use crate::op::{Input, Io, Op, OpError, Output, Outputs, allowed_axes, bail, ensure};
-use crate::tensor::{ElementType, Tensor, ValueRange, convert};
+use crate::ops::interval;
+use crate::tensor::convert::narrow;
+use crate::tensor::{Class, ElementType, Tensor, ValueRange, convert};
 
 /// What distinguishes one reduction from the others.
 pub(super) trait Reduction: Debug + Default + Send + Sync + 'static {
@@ -19,18 +21,23 @@ pub(super) trait Reduction: Debug + Default + Send + Sync + 'static {
     /// What the data must be, for messages.
     const EXPECTED: &'static str = "numbers";
 
+    /// How intervals of integers are folded, if that is worth knowing.
+    const RANGES: Option<Ranges> = None;
+
     /// Whether the data may have this type.
     fn accepts(ty: ElementType) -> bool {
         ty.is_numeric()
     }
+}
 
-    /// What is known of the reduction of two elements of an integer type.
-    fn fold_ranges(_ty: ElementType, _a: ValueRange, _b: ValueRange) -> ValueRange {
-        ValueRange::UNKNOWN
-    }
-
-    /// What is known of the reduction of no elements, if that can be told.
-    const EMPTY_RANGE: Option<ValueRange> = None;
+/// A reduction of intervals.
+pub(super) struct Ranges {
+    /// The reduction of no elements of a type.
+    pub(super) nothing: fn(ElementType) -> i64,
+    /// The reduction of two elements.
+    pub(super) fold: fn(ElementType, ValueRange, ValueRange) -> ValueRange,
+    /// The result from what as many elements were folded to.
+    pub(super) finish: fn(ValueRange, usize) -> ValueRange,
 }
 
 /// Reduces `data` over `axes`.
@@ -84,6 +91,10 @@ impl<F: Reduction> Op for Reduce<F> {
             return Ok(());
         }
         let mask = axes::mask(&axes, data.shape().rank())?;
+        if let (true, Some(nothing)) = (data.is_empty(), nothing::<F>(data.element_type())) {
+            narrow(&vec![nothing; output.len()], output, 0);
+            return Ok(());
+        }
         reduce(data, &mask, &F::FOLDS, output);
         Ok(())
     }
@@ -93,7 +104,7 @@ impl<F: Reduction> Op for Reduce<F> {
     }
 
     fn infer_value(&self, inputs: &[Input<'_>], output: &Output) -> Option<Vec<ValueRange>> {
-        let [data, axes] = inputs else {
+        let ([data, axes], Some(how)) = (inputs, F::RANGES) else {
             return None;
         };
         let ty = data.element_type;
@@ -101,6 +112,8 @@ impl<F: Reduction> Op for Reduce<F> {
         let mask = axes::mask(&axes.ints()?, shape.rank()).ok()?;
         let values = data.ranges()?;
         let mut results = vec![None; output.shape.elements().value()?];
+        let count = shape.iter().zip(&mask).filter(|(_, reduced)| **reduced);
+        let count = count.map(|(size, _)| *size).product();
         let mut strides = vec![0usize; shape.rank()];
         let mut stride = 1usize;
         for axis in (0..shape.rank()).rev() {
@@ -110,6 +123,7 @@ impl<F: Reduction> Op for Reduce<F> {
             }
         }
         for (i, &value) in values.iter().enumerate() {
+            let value = interval::of_type(value, ty);
             let mut rest = i;
             let mut target = 0;
             for axis in (0..shape.rank()).rev() {
@@ -119,9 +133,19 @@ impl<F: Reduction> Op for Reduce<F> {
             let result: &mut Option<ValueRange> = results.get_mut(target)?;
             *result = Some(match *result {
                 None => value,
-                Some(so_far) => F::fold_ranges(ty, so_far, value),
+                Some(so_far) => (how.fold)(ty, so_far, value),
             });
         }
-        results.into_iter().map(|r| r.or(F::EMPTY_RANGE)).collect()
+        let results = results.into_iter().map(|result| match result {
+            Some(result) => (how.finish)(result, count),
+            None => ValueRange::exact((how.nothing)(ty)),
+        });
+        Some(results.collect())
     }
+}
+
+/// What no integers are reduced to, where accumulators are too wide to know the answer.
+fn nothing<F: Reduction>(ty: ElementType) -> Option<i64> {
+    let how = F::RANGES.filter(|_| ty.bits() < 64 && ty.class() == Some(Class::I64))?;
+    Some((how.nothing)(ty))
 }

@@ -5,111 +5,32 @@
 //! Sums of floats are accumulated in `f64` (those of `f64` with compensation) and rounded once;
 //! sums of integers wrap. The sum of no elements is zero.
 
-use super::reduce::Reduction;
-use crate::kernel::reduce::{Compensated, Elementwise, Folds, Map, Scalar};
-use crate::tensor::{ElementType, ValueRange};
+use super::reduce::{Ranges, Reduction};
+use crate::kernel::reduce::{Folds, SUM};
+use crate::ops::interval;
 
 /// The sum.
 #[derive(Debug, Default)]
 pub(super) struct Sum;
 
 impl Reduction for Sum {
-    const FOLDS: Folds = Folds {
-        f32: &Elementwise::<Sum>::NEW,
-        f64: &Compensated::<Sum>::NEW,
-        i64: &Elementwise::<Sum>::NEW,
-        u64: &Elementwise::<Sum>::NEW,
-        // Additions that wrap lose nothing the narrow type can show.
-        i32: Some(&Elementwise::<Sum>::NEW),
-    };
+    const FOLDS: Folds = SUM;
 
-    const EMPTY_RANGE: Option<ValueRange> = Some(ValueRange::exact(0));
-
-    fn fold_ranges(ty: ElementType, a: ValueRange, b: ValueRange) -> ValueRange {
-        if a == ValueRange::exact(0) {
-            return b;
-        }
-        if b == ValueRange::exact(0) {
-            return a;
-        }
-        let bound = |a: i64, b: i64, unbounded: i64| match (a, b) {
-            _ if a == unbounded || b == unbounded => Some(unbounded),
-            _ => a.checked_add(b).filter(|&sum| holds(ty, sum)),
-        };
-        let (min, max) = (bound(a.min, b.min, i64::MIN), bound(a.max, b.max, i64::MAX));
-        // A sum that may wrap may be anything.
-        min.zip(max)
-            .map_or(ValueRange::UNKNOWN, |(min, max)| ValueRange {
-                min,
-                max,
-                symbol: None,
-            })
-    }
+    const RANGES: Option<Ranges> = Some(Ranges {
+        nothing: |_| 0,
+        fold: |ty, a, b| interval::fit(interval::add(a, b), ty),
+        finish: |sum, _| sum,
+    });
 }
-
-/// Whether an integer type has this value.
-fn holds(ty: ElementType, value: i64) -> bool {
-    let bits = ty.bits();
-    match ty.is_signed_integer() {
-        _ if bits == 0 => false,
-        true if bits < 64 => value >> (bits - 1) == 0 || value >> (bits - 1) == -1,
-        false if bits < 64 => value >> bits == 0,
-        true => true,
-        false => value >= 0,
-    }
-}
-
-impl Scalar<f32, f64> for Sum {
-    /// Adds nothing, even to a negative zero.
-    const IDENTITY: f64 = -0.0;
-
-    fn push(acc: f64, x: f32) -> f64 {
-        acc + f64::from(x)
-    }
-
-    fn merge(a: f64, b: f64) -> f64 {
-        a + b
-    }
-
-    fn finish(acc: f64, count: usize) -> f64 {
-        if count == 0 { 0.0 } else { acc }
-    }
-}
-
-impl Map for Sum {
-    fn map(x: f64) -> f64 {
-        x
-    }
-
-    fn finish(sum: f64, count: usize) -> f64 {
-        if count == 0 { 0.0 } else { sum }
-    }
-}
-
-macro_rules! wrapping {
-    ($($ty:ty),+) => {$(
-        impl Scalar<$ty, $ty> for Sum {
-            const IDENTITY: $ty = 0;
-
-            fn push(acc: $ty, x: $ty) -> $ty {
-                acc.wrapping_add(x)
-            }
-
-            fn merge(a: $ty, b: $ty) -> $ty {
-                a.wrapping_add(b)
-            }
-        }
-    )+};
-}
-
-wrapping!(i32, i64, u64);
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::op::{Input, Io, Op, Output};
     use crate::ops::reduction::reduce::Reduce;
-    use crate::tensor::{Dimension, PartialShape, Symbol, Tensor, convert};
+    use crate::tensor::{
+        Dimension, ElementType, PartialShape, Symbol, Tensor, ValueRange, convert,
+    };
 
     fn sum(data: &Tensor, axes: &Tensor) -> Result<Tensor, String> {
         let op = Reduce::<Sum>::default();

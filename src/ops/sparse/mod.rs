@@ -1,5 +1,27 @@
 //! Category `sparse` of the specification.
 
-use crate::op::OpDef;
+mod embedding;
+mod embedding_bag_offsets;
+mod embedding_bag_packed;
+mod embedding_segments_sum;
+#[cfg(test)]
+mod tests;
 
-pub(super) const OPS: &[OpDef] = &[];
+use crate::op::{OpDef, def, fixed};
+use embedding_bag_offsets::EmbeddingBagOffsets;
+use embedding_bag_packed::EmbeddingBagPacked;
+use embedding_segments_sum::EmbeddingSegmentsSum;
+
+pub(super) const OPS: &[OpDef] = &[
+    def::<EmbeddingBagOffsets>("EmbeddingBagOffsets", &[15]),
+    fixed("EmbeddingBagOffsetsSum", &[3], || {
+        Box::new(EmbeddingBagOffsets::default())
+    }),
+    def::<EmbeddingBagPacked>("EmbeddingBagPacked", &[15]),
+    fixed("EmbeddingBagPackedSum", &[3], || {
+        Box::new(EmbeddingBagPacked::default())
+    }),
+    fixed("EmbeddingSegmentsSum", &[3], || {
+        Box::new(EmbeddingSegmentsSum)
+    }),
+];
