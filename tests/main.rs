@@ -1,6 +1,7 @@
 //! The one test binary: every further one would link the whole crate again.
 
 mod api;
+mod onnx;
 mod samples;
 mod support;
 mod tidy;
