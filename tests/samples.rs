@@ -14,7 +14,8 @@ use crate::support::{Tolerance, assert_close, describe, each, files, project};
 /// The samples below a folder of `ir-samples`, by their path without the extension.
 fn samples(folder: &str) -> Vec<(String, PathBuf)> {
     let root = project("ir-samples");
-    let all = files(&root.join(folder), "xml").into_iter();
+    let all = ["xml", "onnx"].map(|extension| files(&root.join(folder), extension));
+    let all = all.into_iter().flatten();
     all.map(|path| {
         let name = path
             .strip_prefix(&root)
@@ -123,6 +124,11 @@ fn check(folder: &str) {
 #[test]
 fn documented_examples() {
     check("ops");
+}
+
+#[test]
+fn documented_examples_of_onnx() {
+    check("onnx");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What several test modules need.
 
 use std::fmt::Write;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use ovir::io;
@@ -51,6 +52,28 @@ pub(crate) fn each<T>(cases: impl IntoIterator<Item = (String, T)>, check: impl 
     );
 }
 
+/// Unpacks an archive of cases into a folder and gives the folder of each.
+pub(crate) fn unpack(archive: &Path, into: &Path) -> Vec<(String, PathBuf)> {
+    let file = File::open(archive).expect("a readable archive");
+    let mut archive = zip::ZipArchive::new(file).expect("a zip archive");
+    archive.extract(into).expect("an archive of cases");
+    let mut cases: Vec<_> = std::fs::read_dir(into)
+        .expect("the folder just made")
+        .map(|entry| entry.expect("an entry").path())
+        .map(|path| {
+            (
+                path.file_name()
+                    .expect("a name")
+                    .to_string_lossy()
+                    .into_owned(),
+                path,
+            )
+        })
+        .collect();
+    cases.sort();
+    cases
+}
+
 /// The tensors of an .npz by index, as the element types given.
 pub(crate) fn read_npz(path: &Path, types: &[ElementType]) -> Vec<Tensor> {
     let entries = io::read_all(path, &Limits::default()).expect("a readable .npz");
@@ -64,6 +87,27 @@ pub(crate) fn read_npz(path: &Path, types: &[ElementType]) -> Vec<Tensor> {
         tensors.push(io::adapt(tensor, ty).expect("the type of the model"));
     }
     tensors
+}
+
+/// Evaluates the model of a case's folder on its inputs and compares with its outputs.
+pub(crate) fn check_case(folder: &Path, model: &str, tolerance: Tolerance) {
+    let model = Model::read(folder.join(model)).unwrap_or_else(|e| panic!("{e}"));
+    let types: Vec<ElementType> = (0..model.inputs().len())
+        .map(|index| {
+            let input = model.input_type(index).expect("an inferred input");
+            input.element_type
+        })
+        .collect();
+    let inputs = read_npz(&folder.join("inputs.npz"), &types);
+    let outputs = model
+        .evaluate(inputs.into_iter().enumerate())
+        .unwrap_or_else(|e| panic!("{e}"))
+        .into_tensors();
+    let types: Vec<ElementType> = outputs.iter().map(|t| t.element_type()).collect();
+    let expected = read_npz(&folder.join("outputs.npz"), &types);
+    for (found, expected) in outputs.iter().zip(&expected) {
+        assert_close(found, expected, tolerance);
+    }
 }
 
 /// How two tensors may differ.

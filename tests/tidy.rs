@@ -134,8 +134,9 @@ fn every_file_of_an_operation_has_a_row_and_every_row_is_documented() {
 
 #[test]
 fn every_snapshot_has_its_sample() {
-    let samples: HashSet<PathBuf> = files(&project("ir-samples"), "xml")
+    let samples: HashSet<PathBuf> = ["xml", "onnx"]
         .iter()
+        .flat_map(|extension| files(&project("ir-samples"), extension))
         .map(|p| {
             p.strip_prefix(project("ir-samples"))
                 .expect("inside")

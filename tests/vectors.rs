@@ -1,34 +1,8 @@
 //! Vectors from the real runtime: one-operation models with inputs and outputs.
 
-use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use ovir::Model;
-use ovir::tensor::ElementType;
-
-use crate::support::{Tolerance, assert_close, each, files, project, read_npz};
-
-/// Unpacks an archive of cases into a folder and gives the folder of each.
-fn unpack(archive: &Path, into: &Path) -> Vec<(String, PathBuf)> {
-    let file = File::open(archive).expect("a readable archive");
-    let mut archive = zip::ZipArchive::new(file).expect("a zip archive");
-    archive.extract(into).expect("an archive of cases");
-    let mut cases: Vec<_> = std::fs::read_dir(into)
-        .expect("the folder just made")
-        .map(|entry| entry.expect("an entry").path())
-        .map(|path| {
-            (
-                path.file_name()
-                    .expect("a name")
-                    .to_string_lossy()
-                    .into_owned(),
-                path,
-            )
-        })
-        .collect();
-    cases.sort();
-    cases
-}
+use crate::support::{Tolerance, check_case, each, files, project, unpack};
 
 /// Cases that record what the real runtime does where the document says something else, or where
 /// it says nothing; each stands in `docs/deviations.md`.
@@ -49,34 +23,16 @@ fn deviates(operation: &str, case: &str) -> bool {
 }
 
 fn check(folder: &Path, operation: &str) {
-    let model = Model::read(folder.join("model.xml")).unwrap_or_else(|e| panic!("{e}"));
-    let types: Vec<ElementType> = (0..model.inputs().len())
-        .map(|index| {
-            model
-                .input_type(index)
-                .expect("an inferred input")
-                .element_type
-        })
-        .collect();
-    let inputs = read_npz(&folder.join("inputs.npz"), &types);
-    let outputs = model
-        .evaluate(inputs.into_iter().enumerate())
-        .unwrap_or_else(|e| panic!("{e}"))
-        .into_tensors();
-    let types: Vec<ElementType> = outputs.iter().map(|t| t.element_type()).collect();
-    let expected = read_npz(&folder.join("outputs.npz"), &types);
     // Documents leave the order of a sum, and so its last bit, open.
-    let tolerance = match operation.split('-').next() {
+    let ulps = match operation.split('-').next() {
         Some("ReduceSum" | "ScatterElementsUpdate" | "Divide") => 1.0,
         _ => 0.0,
     };
     let tolerance = Tolerance {
-        ulps: tolerance,
+        ulps,
         signed_zero: operation.starts_with("Convert"),
     };
-    for (found, expected) in outputs.iter().zip(&expected) {
-        assert_close(found, expected, tolerance);
-    }
+    check_case(folder, "model.xml", tolerance);
 }
 
 #[test]

@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use crate::tensor::{ElementType, Tensor, convert};
 
-/// The elements in row-major order. JSON has no infinity and no NaN: they are strings.
+/// The elements in row-major order. JSON has no infinity, no NaN and no complex numbers: they are
+/// strings.
 pub(super) fn elements(tensor: &Tensor) -> Vec<Value> {
     let ty = tensor.element_type();
     let as_type = |ty| convert::convert(tensor, ty).ok();
@@ -18,6 +19,10 @@ pub(super) fn elements(tensor: &Tensor) -> Vec<Value> {
     if ty == ElementType::U64 {
         let numbers = tensor.as_slice::<u64>().unwrap_or_default();
         return numbers.iter().map(|&n| Value::from(n)).collect();
+    }
+    if let Some(parts) = tensor.complex_parts() {
+        let pairs = elements(&parts);
+        return pairs.chunks_exact(2).map(complex).collect();
     }
     if ty.is_integer() {
         let wide = as_type(ElementType::I64);
@@ -35,6 +40,17 @@ pub(super) fn elements(tensor: &Tensor) -> Vec<Value> {
         .iter()
         .map(|&n| float(n))
         .collect()
+}
+
+/// `1+2j` of its parts.
+fn complex(parts: &[Value]) -> Value {
+    let text = |part: &Value| {
+        part.as_str()
+            .map_or_else(|| part.to_string(), str::to_owned)
+    };
+    let (re, im) = (text(&parts[0]), text(&parts[1]));
+    let plus = if im.starts_with('-') { "" } else { "+" };
+    Value::from(format!("{re}{plus}{im}j"))
 }
 
 fn float(number: f64) -> Value {

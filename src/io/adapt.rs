@@ -17,6 +17,7 @@ const BLOCK: usize = 512;
 ///   stays what it is.
 /// * Floats to `f32`, `f16`, `bf16`, rounded to nearest (NumPy makes `float64` where nobody asked
 ///   for it), if no finite value becomes infinite.
+/// * Complex numbers to those of the other size, as their parts are.
 ///
 /// # Errors
 /// For everything else, and for values that do not fit.
@@ -27,6 +28,11 @@ pub fn adapt(tensor: &Tensor, wanted: ElementType) -> Result<Tensor, IoError> {
     }
     if code_type(wanted) == Some(found) {
         return from_codes(tensor, wanted).map_err(|e| refuse(found, wanted, &e.to_string()));
+    }
+    if let (Some(parts), Some(part)) = (tensor.complex_parts(), wanted.part()) {
+        let parts = adapt(&parts, part)
+            .map_err(|_| refuse(found, wanted, "a part of an element is out of range"))?;
+        return Ok(Tensor::from_complex_parts(&parts)?);
     }
     let mut out = Tensor::zeros(wanted, tensor.shape().clone())?;
     let problem = if found.is_integer() && (wanted.is_integer() || wanted == ElementType::Boolean) {
@@ -148,6 +154,7 @@ pub(super) fn numpy_name(ty: ElementType) -> &'static str {
         E::U32 => "uint32",
         E::U64 => "uint64",
         E::String => "strings",
+        // Complex types have NumPy's names.
         other => other.name(),
     }
 }

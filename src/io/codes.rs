@@ -25,7 +25,7 @@ pub(super) fn codes(tensor: &Tensor) -> Result<Tensor, IoError> {
         return Ok(tensor.clone());
     };
     if !ty.is_packed() {
-        return reinterpret(tensor, code);
+        return Ok(tensor.reinterpret(code, tensor.shape().clone())?);
     }
     let mut codes = convert::codes(tensor);
     if ty == ElementType::I4 {
@@ -38,7 +38,7 @@ pub(super) fn codes(tensor: &Tensor) -> Result<Tensor, IoError> {
 /// The tensor of type `ty` that the codes stand for.
 pub(super) fn from_codes(codes: &Tensor, ty: ElementType) -> Result<Tensor, IoError> {
     if !ty.is_packed() {
-        return reinterpret(codes, ty);
+        return Ok(codes.reinterpret(ty, codes.shape().clone())?);
     }
     let bytes = codes.bytes();
     let wrong = match ty {
@@ -63,25 +63,10 @@ pub(super) fn from_codes(codes: &Tensor, ty: ElementType) -> Result<Tensor, IoEr
     Ok(convert::from_codes(ty, codes.shape().clone(), bytes)?)
 }
 
-/// The same bytes under another type of the same width, shared.
-fn reinterpret(tensor: &Tensor, ty: ElementType) -> Result<Tensor, IoError> {
-    struct Bytes(Tensor);
-    impl AsRef<[u8]> for Bytes {
-        fn as_ref(&self) -> &[u8] {
-            self.0.bytes()
-        }
-    }
-    let bytes = match little_endian(tensor) {
-        Cow::Borrowed(_) => SharedBytes::new(Arc::new(Bytes(tensor.clone()))),
-        Cow::Owned(bytes) => SharedBytes::new(Arc::new(bytes)),
-    };
-    Ok(Tensor::from_bytes(ty, tensor.shape().clone(), bytes)?)
-}
-
 /// The elements as files store them.
 pub(super) fn little_endian(tensor: &Tensor) -> Cow<'_, [u8]> {
     let bytes = tensor.bytes();
-    let width = tensor.element_type().bits() / 8;
+    let width = tensor.element_type().swapped_bytes();
     if cfg!(target_endian = "little") || width <= 1 {
         return Cow::Borrowed(bytes);
     }

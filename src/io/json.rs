@@ -3,7 +3,8 @@
 //! A value is nested lists, a number, `true`, `false` or a string, which is a literal of the
 //! wanted type; or an object: `{"value": "random:seed=1", "element_type": "f32", "shape": [2, 3]}`
 //! with the text of a [`Value`], and the other two if need be. JSON has no infinity and no NaN;
-//! where a float is wanted, the strings `"inf"`, `"-inf"` and `"nan"` stand for them.
+//! where a float is wanted, the strings `"inf"`, `"-inf"` and `"nan"` stand for them. A complex
+//! number is a string, too: `"1+2j"`.
 
 use std::path::Path;
 

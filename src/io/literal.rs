@@ -1,4 +1,4 @@
-//! Tensors written out: `[[1, 2], [3, 4]]`, `-1.5e3`, `true`, `["a", "b"]`.
+//! Tensors written out: `[[1, 2], [3, 4]]`, `-1.5e3`, `1+2j`, `true`, `["a", "b"]`.
 
 use super::number::{self, integer_range};
 use super::{IoError, file};
@@ -11,7 +11,7 @@ const MAX_RANK: usize = 64;
 /// One element, not yet of any type.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Leaf {
-    /// As it is written; `inf` and `nan` too.
+    /// As it is written; `inf`, `nan` and complex numbers too.
     Number(String),
     Boolean(bool),
     Text(Vec<u8>),
@@ -130,7 +130,8 @@ impl Literal {
         Ok(parser.builder.finish())
     }
 
-    /// The type of the elements where nobody wants one: `i64`, or `f32` if there is a decimal.
+    /// The type of the elements where nobody wants one: `i64`, or `f32` if there is a decimal, or
+    /// `complex64` if there is an imaginary part.
     pub(super) fn natural_type(&self) -> ElementType {
         match self.leaves.first() {
             Some(Leaf::Boolean(_)) => ElementType::Boolean,
@@ -138,9 +139,13 @@ impl Literal {
             None => ElementType::F32,
             Some(Leaf::Number(_)) => {
                 let integer = |leaf: &Leaf| matches!(leaf, Leaf::Number(n) if is_integer(n));
-                match self.leaves.iter().all(integer) {
-                    true => ElementType::I64,
-                    false => ElementType::F32,
+                let complex = |leaf: &Leaf| matches!(leaf, Leaf::Number(n) if parts(n).is_some());
+                if self.leaves.iter().all(integer) {
+                    ElementType::I64
+                } else if self.leaves.iter().any(complex) {
+                    ElementType::Complex64
+                } else {
+                    ElementType::F32
                 }
             }
         }
@@ -159,22 +164,41 @@ impl Literal {
             })?;
             return Ok(Tensor::strings(self.shape.clone(), texts)?);
         }
+        if let Some(part) = ty.part() {
+            let numbers = self.each(|leaf| complex(leaf, ty))?;
+            let mut shape = self.shape.clone();
+            shape.push(2);
+            let mut parts = Tensor::zeros(part, shape)?;
+            self.write_floats(numbers.as_flattened(), 2, &mut parts)?;
+            return Ok(Tensor::from_complex_parts(&parts)?);
+        }
         let mut tensor = Tensor::zeros(ty, self.shape.clone())?;
         if ty.is_float() {
             let numbers = self.each(|leaf| float(leaf, ty))?;
-            number::write_floats(&numbers, &mut tensor, 0);
-            let mut written = vec![0f64; numbers.len()];
-            convert::widen(&tensor, 0, &mut written);
-            for (i, (&x, &y)) in numbers.iter().zip(&written).enumerate() {
-                if let Some(error) = number::lost(x, y, ty) {
-                    return Err(self.at(i, error));
-                }
-            }
+            self.write_floats(&numbers, 1, &mut tensor)?;
         } else {
             let numbers = self.each(|leaf| integer(leaf, ty))?;
             number::write_integers(&numbers, &mut tensor, 0);
         }
         Ok(tensor)
+    }
+
+    /// Writes as many numbers for each element.
+    fn write_floats(
+        &self,
+        numbers: &[f64],
+        parts: usize,
+        tensor: &mut Tensor,
+    ) -> Result<(), IoError> {
+        number::write_floats(numbers, tensor, 0);
+        let mut written = vec![0f64; numbers.len()];
+        convert::widen(tensor, 0, &mut written);
+        for (i, (&x, &y)) in numbers.iter().zip(&written).enumerate() {
+            if let Some(error) = number::lost(x, y, tensor.element_type()) {
+                return Err(self.at(i / parts, error));
+            }
+        }
+        Ok(())
     }
 
     fn each<T>(&self, read: impl Fn(&Leaf) -> Result<T, IoError>) -> Result<Vec<T>, IoError> {
@@ -219,6 +243,7 @@ fn wrong(leaf: &Leaf, ty: ElementType) -> IoError {
         ElementType::Boolean => "true or false".to_owned(),
         ElementType::String => "a string in quotes".to_owned(),
         ty if ty.is_float() => format!("a number of type {ty}"),
+        ty if ty.is_complex() => format!("a number of type {ty}, such as `1+2j`"),
         ty => format!("an integer of type {ty}"),
     };
     IoError::mismatch(format!("{found} is not {expected}"))
@@ -247,6 +272,33 @@ fn float(leaf: &Leaf, ty: ElementType) -> Result<f64, IoError> {
         Leaf::Text(bytes) if is_special(bytes) => str::from_utf8(bytes).unwrap_or_default(),
         _ => return Err(wrong(leaf, ty)),
     };
+    real(text, leaf, ty)
+}
+
+/// A complex number as Python writes it. JSON has it in a string.
+fn complex(leaf: &Leaf, ty: ElementType) -> Result<[f64; 2], IoError> {
+    let text = match leaf {
+        Leaf::Number(text) => text.as_str(),
+        Leaf::Text(bytes) => str::from_utf8(bytes).unwrap_or_default(),
+        Leaf::Boolean(_) => return Err(wrong(leaf, ty)),
+    };
+    let (re, im) = parts(text).unwrap_or((text, "0"));
+    Ok([real(re, leaf, ty)?, real(im, leaf, ty)?])
+}
+
+/// The real and the imaginary part of `1+2j` or `2j`.
+fn parts(text: &str) -> Option<(&str, &str)> {
+    let text = text.strip_suffix(['j', 'J'])?;
+    let bytes = text.as_bytes();
+    // A sign after an `e` is the exponent's.
+    let sign = (1..bytes.len())
+        .rev()
+        .find(|&i| matches!(bytes[i], b'+' | b'-') && !matches!(bytes[i - 1], b'e' | b'E'));
+    Some(sign.map_or(("0", text), |sign| text.split_at(sign)))
+}
+
+/// The number that a leaf's text, or a part of it, is.
+fn real(text: &str, leaf: &Leaf, ty: ElementType) -> Result<f64, IoError> {
     let value: f64 = text.parse().map_err(|_| wrong(leaf, ty))?;
     if value.is_infinite() && !is_special(text.as_bytes()) {
         return Err(IoError::mismatch(format!(
@@ -271,8 +323,11 @@ fn word(text: &str) -> Option<Leaf> {
         "false" => return Some(Leaf::Boolean(false)),
         _ => {}
     }
-    let number = is_special(text.as_bytes())
-        || text.bytes().any(|b| b.is_ascii_digit()) && text.parse::<f64>().is_ok();
+    let real = |text: &str| {
+        is_special(text.as_bytes())
+            || text.bytes().any(|b| b.is_ascii_digit()) && text.parse::<f64>().is_ok()
+    };
+    let number = real(text) || parts(text).is_some_and(|(re, im)| real(re) && real(im));
     number.then(|| Leaf::Number(text.to_owned()))
 }
 

@@ -17,7 +17,7 @@ use crate::tensor::{ElementType, Shape, SharedBytes, Tensor, Text};
 ///
 /// # Errors
 /// When the file cannot be read, is damaged, or holds what no tensor can: objects, structures,
-/// complex numbers, dates.
+/// extended floats, dates.
 pub fn read(path: &Path, limits: &Limits) -> Result<Tensor, IoError> {
     parse(file::read(path, limits)?, limits).map_err(|e| e.in_file(path))
 }
@@ -87,7 +87,7 @@ fn decode(
         Kind::Number(_) if header.big_endian && header.item_bytes > 1 => {
             let mut swapped = data.as_bytes().to_vec();
             swapped
-                .chunks_exact_mut(header.item_bytes)
+                .chunks_exact_mut(ty.swapped_bytes())
                 .for_each(<[u8]>::reverse);
             let swapped = SharedBytes::new(Arc::new(swapped));
             Ok(Tensor::from_bytes(ty, shape, swapped)?)
@@ -134,6 +134,7 @@ fn to_row_major(data: &[u8], shape: &Shape, width: usize) -> Vec<u8> {
         2 => reorder(data, &mut out, shape, copy::<2>, 2),
         4 => reorder(data, &mut out, shape, copy::<4>, 4),
         8 => reorder(data, &mut out, shape, copy::<8>, 8),
+        16 => reorder(data, &mut out, shape, copy::<16>, 16),
         _ => reorder(data, &mut out, shape, <[u8]>::copy_from_slice, width),
     }
     out
@@ -206,6 +207,8 @@ pub fn write_to(out: &mut dyn Write, tensor: &Tensor) -> Result<(), IoError> {
         ElementType::I64 => "<i8",
         ElementType::U64 => "<u8",
         ElementType::F64 => "<f8",
+        ElementType::Complex64 => "<c8",
+        ElementType::Complex128 => "<c16",
         other => {
             return Err(IoError::unsupported(format!(
                 "NumPy has no type for {other}"

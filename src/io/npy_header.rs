@@ -297,6 +297,8 @@ fn item(descr: &str) -> Result<(Kind, bool, usize), IoError> {
         ('f', 2) => E::F16,
         ('f', 4) => E::F32,
         ('f', 8) => E::F64,
+        ('c', 8) => E::Complex64,
+        ('c', 16) => E::Complex128,
         // ml_dtypes' bfloat16 and 8-bit floats are saved as bytes without a name.
         ('V', 1) => E::U8,
         ('V', 2) => E::U16,
@@ -307,7 +309,7 @@ fn item(descr: &str) -> Result<(Kind, bool, usize), IoError> {
         ('S' | 'a', size) => return Ok((Kind::Bytes, false, size)),
         ('O', _) => return unsupported("pickled Python objects"),
         ('V', _) => return unsupported("structures or plain bytes"),
-        ('c', _) => return unsupported("complex numbers"),
+        ('c', 24 | 32) => return unsupported("extended complex numbers"),
         ('M' | 'm', _) => return unsupported("dates or durations"),
         ('f', 12 | 16) => return unsupported("extended floats"),
         _ => return Err(invalid()),

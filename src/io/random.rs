@@ -55,8 +55,8 @@ impl Generator {
 }
 
 impl Random {
-    /// A tensor of random elements: floats in `[0, 1)` or `[min, max)`, integers from `min` to
-    /// `max`, by default `range` (or 0 to 9) as far as the type has it, booleans true or false,
+    /// A tensor of random elements: floats (and the parts of complex numbers) in `[0, 1)` or
+    /// `[min, max)`, integers from `min` to `max`, by default `range` (or 0 to 9) as far as the type has it, booleans true or false,
     /// strings of a few letters.
     ///
     /// # Errors
@@ -69,6 +69,12 @@ impl Random {
         limits: &Limits,
     ) -> Result<Tensor, IoError> {
         file::elements(limits, element_type, shape)?;
+        if let Some(part) = element_type.part() {
+            let mut shape = shape.clone();
+            shape.push(2);
+            let parts = self.fill(part, &shape, range, limits)?;
+            return Ok(Tensor::from_complex_parts(&parts)?);
+        }
         let mut tensor = Tensor::zeros(element_type, shape.clone())?;
         let mut generator = Generator::new(self.seed);
         match element_type {

@@ -1,7 +1,8 @@
 //! `.safetensors` files.
 //!
 //! Types the format lacks are stored as their codes, `i4` as `I8` and the others as `U8`, and the
-//! file's metadata says so under `ovir.element_types`. Strings have no codes and are refused.
+//! file's metadata says so under `ovir.element_types`. Strings and `complex128` have no codes and
+//! are refused.
 
 use std::collections::BTreeMap;
 use std::collections::HashSet;
@@ -159,6 +160,7 @@ fn element_type(dtype: Dtype) -> Option<ElementType> {
         Dtype::U32 => E::U32,
         Dtype::F32 => E::F32,
         Dtype::F64 => E::F64,
+        Dtype::C64 => E::Complex64,
         Dtype::I64 => E::I64,
         Dtype::U64 => E::U64,
         _ => return None,
@@ -183,6 +185,7 @@ fn dtype(ty: ElementType) -> Option<Dtype> {
         E::U32 => Dtype::U32,
         E::F32 => Dtype::F32,
         E::F64 => Dtype::F64,
+        E::Complex64 => Dtype::C64,
         E::I64 => Dtype::I64,
         E::U64 => Dtype::U64,
         _ => return None,
@@ -193,7 +196,8 @@ fn dtype(ty: ElementType) -> Option<Dtype> {
 /// kept.
 ///
 /// # Errors
-/// When the file cannot be written, a name is there twice, or a tensor holds strings.
+/// When the file cannot be written, a name is there twice, or a tensor holds strings or
+/// `complex128`.
 pub fn write<'a>(
     path: &Path,
     tensors: impl IntoIterator<Item = (&'a str, &'a Tensor)>,

@@ -61,6 +61,7 @@ pub fn format(tensor: &Tensor, options: &Options) -> String {
         tensor,
         cuts: cuts(&shape, options),
         strides: shape.strides().to_vec(),
+        parts: tensor.complex_parts(),
         shape,
         options,
         style: Style::Text,
@@ -107,9 +108,18 @@ fn cuts(shape: &Shape, options: &Options) -> Vec<(usize, usize)> {
 
 /// How elements are printed so that columns align.
 enum Style {
-    Integer { width: usize },
-    Boolean { width: usize },
+    Integer {
+        width: usize,
+    },
+    Boolean {
+        width: usize,
+    },
     Float(FloatStyle),
+    /// The styles of the two parts, and the characters of the longest element.
+    Complex {
+        parts: [FloatStyle; 2],
+        width: usize,
+    },
     Text,
 }
 
@@ -118,11 +128,14 @@ enum Cell<'a> {
     Integer(i128),
     Boolean(bool),
     Float(f64),
+    Complex([f64; 2]),
     Text(&'a Text),
 }
 
 struct Printer<'a> {
     tensor: &'a Tensor,
+    /// The parts of its elements, if they are complex.
+    parts: Option<Tensor>,
     shape: Shape,
     strides: Vec<usize>,
     cuts: Vec<(usize, usize)>,
@@ -135,6 +148,7 @@ impl<'a> Printer<'a> {
     fn find_style(&self) -> Style {
         let ty = self.tensor.element_type();
         match ty.class() {
+            None if ty.is_complex() => self.find_complex_style(),
             None => Style::Text,
             _ if ty == ElementType::Boolean => {
                 let mut width = 4;
@@ -172,6 +186,24 @@ impl<'a> Printer<'a> {
         }
     }
 
+    fn find_complex_style(&self) -> Style {
+        let ty = self.tensor.element_type().part().unwrap_or_default();
+        let mut parts = [0, 1].map(|_| FloatStyle::new(ty, self.options.precision));
+        self.each(0, 0, &mut |cell| {
+            if let Cell::Complex(x) = cell {
+                parts.iter_mut().zip(x).for_each(|(part, x)| part.see(x));
+            }
+        });
+        parts.iter_mut().for_each(FloatStyle::decide);
+        let mut width = 0;
+        self.each(0, 0, &mut |cell| {
+            if let Cell::Complex(x) = cell {
+                width = width.max(complex(&parts, x).len());
+            }
+        });
+        Style::Complex { parts, width }
+    }
+
     /// Calls `f` with every element that is printed.
     fn each(&self, axis: usize, offset: usize, f: &mut dyn FnMut(Cell<'a>)) {
         if axis + 1 < self.shape.rank() {
@@ -206,6 +238,15 @@ impl<'a> Printer<'a> {
                 .for_each(|t| f(Cell::Text(t)));
             return;
         }
+        if let Some(parts) = &self.parts {
+            for at in (start..start + len).step_by(BLOCK) {
+                let mut block = [[0f64; 2]; BLOCK];
+                let block = &mut block[..BLOCK.min(start + len - at)];
+                convert::widen(parts, at * 2, block.as_flattened_mut());
+                block.iter().for_each(|&x| f(Cell::Complex(x)));
+            }
+            return;
+        }
         let ty = self.tensor.element_type();
         let class = ty.class().unwrap_or(Class::I64);
         for at in (start..start + len).step_by(BLOCK) {
@@ -233,6 +274,9 @@ impl<'a> Printer<'a> {
             (Cell::Integer(x), Style::Integer { width }) => format!("{x:>width$}"),
             (Cell::Boolean(x), Style::Boolean { width }) => format!("{x:>width$}"),
             (Cell::Float(x), Style::Float(style)) => style.format(x),
+            (Cell::Complex(x), Style::Complex { parts, width }) => {
+                format!("{:>width$}", complex(parts, x))
+            }
             (Cell::Text(text), _) => {
                 let limit = if self.options.full {
                     usize::MAX
@@ -325,6 +369,13 @@ impl<'a> Printer<'a> {
         out.push(']');
         self.out = out;
     }
+}
+
+/// `1+2j`, without spaces between the parts, which a literal has not either.
+fn complex(parts: &[FloatStyle; 2], [re, im]: [f64; 2]) -> String {
+    let (re, im) = (parts[0].plain_text(re), parts[1].plain_text(im));
+    let plus = if im.starts_with('-') { "" } else { "+" };
+    format!("{re}{plus}{im}j")
 }
 
 /// A string in quotes, control characters and bytes that are not UTF-8 escaped; if it has more

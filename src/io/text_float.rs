@@ -101,7 +101,8 @@ impl FloatStyle {
         format!("{out:>width$}")
     }
 
-    fn plain_text(&self, x: f64) -> String {
+    /// The element, not aligned.
+    pub(super) fn plain_text(&self, x: f64) -> String {
         if x.is_nan() {
             return "nan".to_owned();
         }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! VALUE     = [TYPE][SHAPE]: WHAT        f32:[1,2]   i64[2,3]:random   [2,3]:zeros
-//! WHAT      = literal                    [[1, 2], [3, 4]]   -1.5e3   inf   true   ["a", "b"]
+//! WHAT      = literal                    [[1, 2], [3, 4]]   -1.5e3   inf   1+2j   true   ["a", "b"]
 //!           | zeros | ones
 //!           | random[:seed=N,min=N,max=N]
 //!           | FILE.npy | FILE.npz[:ENTRY] | FILE.safetensors[:ENTRY]
@@ -343,6 +343,11 @@ fn constant(value: u8, ty: ElementType, shape: &Shape, limits: &Limits) -> Resul
             0 => Ok(tensor),
             _ => Err(IoError::mismatch("strings have no `ones`")),
         };
+    }
+    match ty {
+        ElementType::Complex64 => tensor.as_mut_slice()?.fill([f32::from(value), 0.0]),
+        ElementType::Complex128 => tensor.as_mut_slice()?.fill([f64::from(value), 0.0]),
+        _ => {}
     }
     if ty.is_float() {
         let mut one = Tensor::zeros(ty, [1])?;

@@ -17,10 +17,10 @@ pub(crate) enum Lane {
     U64,
 }
 
-/// The type to compute in; `None` for string and dynamic.
+/// The type to compute in; `None` for string, complex types and dynamic.
 pub(crate) fn lane(ty: ElementType) -> Option<Lane> {
     match ty {
-        ElementType::String | ElementType::Dynamic => None,
+        ty if ty.class().is_none() => None,
         ElementType::F64 => Some(Lane::F64),
         ElementType::I64 | ElementType::U32 => Some(Lane::I64),
         ElementType::U64 => Some(Lane::U64),

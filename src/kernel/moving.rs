@@ -1,6 +1,6 @@
 //! Operations that only move elements, by the size of their words.
 //!
-//! Every element type is moved as one of four unsigned words or as a string: five instances of
+//! Every element type is moved as one of five unsigned words or as a string: six instances of
 //! each kernel, whatever the number of types. Packed elements move as bytes, one code each.
 
 use rayon::prelude::*;
@@ -16,6 +16,7 @@ impl Word for u8 {}
 impl Word for u16 {}
 impl Word for u32 {}
 impl Word for u64 {}
+impl Word for u128 {}
 impl Word for Text {}
 
 /// A kernel that moves elements from inputs to outputs of the same type.
@@ -51,6 +52,7 @@ pub(crate) fn move_elements<M: Mover>(
         (_, 16) => words::<u16, M>(mover, inputs, outputs),
         (_, 32) => words::<u32, M>(mover, inputs, outputs),
         (_, 64) => words::<u64, M>(mover, inputs, outputs),
+        (_, 128) => words::<u128, M>(mover, inputs, outputs),
         _ => Err(OpError::unsupported(format!("{ty} cannot be moved"))),
     }
 }

@@ -38,6 +38,10 @@ pub enum ElementType {
     F8e4m3,
     F8e5m2,
     F8e8m0,
+    /// Real and imaginary part, both `f32`. ONNX has it, IR does not.
+    Complex64,
+    /// Real and imaginary part, both `f64`. ONNX has it, IR does not.
+    Complex128,
     String,
 }
 
@@ -58,7 +62,7 @@ use ElementType as E;
 
 impl ElementType {
     /// Every type but [`ElementType::Dynamic`].
-    pub const ALL: [ElementType; 25] = [
+    pub const ALL: [ElementType; 27] = [
         E::Boolean,
         E::Bf16,
         E::F16,
@@ -83,6 +87,8 @@ impl ElementType {
         E::F8e4m3,
         E::F8e5m2,
         E::F8e8m0,
+        E::Complex64,
+        E::Complex128,
         E::String,
     ];
 
@@ -123,17 +129,21 @@ impl ElementType {
             E::F8e4m3 => ("f8e4m3", "F8E4M3"),
             E::F8e5m2 => ("f8e5m2", "F8E5M2"),
             E::F8e8m0 => ("f8e8m0", "F8E8M0"),
+            E::Complex64 => ("complex64", "COMPLEX64"),
+            E::Complex128 => ("complex128", "COMPLEX128"),
             E::String => ("string", "STRING"),
         }
     }
 
     /// The type a port's `precision` names: the written and the canonical spelling, exactly.
+    /// No port is complex.
     pub fn from_port_name(text: &str) -> Option<Self> {
         match text {
             "UNSPECIFIED" | "dynamic" | "undefined" => Some(E::Dynamic),
             "U1" | "bin" => Some(E::U1),
             _ => Self::ALL
                 .into_iter()
+                .filter(|t| !t.is_complex())
                 .find(|t| t.port_name() == text || t.name() == text),
         }
     }
@@ -150,7 +160,26 @@ impl ElementType {
             E::Boolean | E::I8 | E::U8 | E::F8e4m3 | E::F8e5m2 | E::F8e8m0 => 8,
             E::F16 | E::Bf16 | E::I16 | E::U16 => 16,
             E::F32 | E::I32 | E::U32 => 32,
-            E::F64 | E::I64 | E::U64 => 64,
+            E::F64 | E::I64 | E::U64 | E::Complex64 => 64,
+            E::Complex128 => 128,
+        }
+    }
+
+    /// The type of the real and of the imaginary part; `None` if elements are not complex.
+    pub const fn part(self) -> Option<Self> {
+        match self {
+            E::Complex64 => Some(E::F32),
+            E::Complex128 => Some(E::F64),
+            _ => None,
+        }
+    }
+
+    /// The bytes that change places between byte orders: an element's, or a part's if it is
+    /// complex.
+    pub(crate) const fn swapped_bytes(self) -> usize {
+        match self.part() {
+            Some(part) => part.bits() / 8,
+            None => self.bits() / 8,
         }
     }
 
@@ -194,15 +223,20 @@ impl ElementType {
         matches!(self, E::I4 | E::I8 | E::I16 | E::I32 | E::I64)
     }
 
+    /// Whether elements are complex numbers, which are moved but not computed with.
+    pub const fn is_complex(self) -> bool {
+        self.part().is_some()
+    }
+
     /// Whether arithmetic is defined: integers and floats.
     pub const fn is_numeric(self) -> bool {
         self.is_integer() || self.is_float()
     }
 
-    /// The type to compute in; `None` for `String` and `Dynamic`.
+    /// The type to compute in; `None` for `String`, complex types and `Dynamic`.
     pub const fn class(self) -> Option<Class> {
         match self {
-            E::Dynamic | E::String => None,
+            E::Dynamic | E::String | E::Complex64 | E::Complex128 => None,
             E::F64 => Some(Class::F64),
             E::U64 => Some(Class::U64),
             _ if self.is_float() => Some(Class::F32),
@@ -233,14 +267,14 @@ impl fmt::Display for ElementType {
 /// An unknown element type name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is not an element type, expected one of boolean, bf16, f16, f32, f64, i4, i8, i16, i32, i64, u1, u2, u3, u4, u6, u8, u16, u32, u64, nf4, f4e2m1, f8e4m3, f8e5m2, f8e8m0, string, dynamic"
+    "`{0}` is not an element type, expected one of boolean, bf16, f16, f32, f64, i4, i8, i16, i32, i64, u1, u2, u3, u4, u6, u8, u16, u32, u64, nf4, f4e2m1, f8e4m3, f8e5m2, f8e8m0, string, dynamic{1}"
 )]
-pub struct UnknownElementType(String);
+pub struct UnknownElementType(String, &'static str);
 
 impl FromStr for ElementType {
     type Err = UnknownElementType;
 
-    /// Reads an attribute's spelling: the canonical name in any case, or `undefined`.
+    /// Reads the canonical name in any case, or `undefined`.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         if text.eq_ignore_ascii_case("undefined") || text.eq_ignore_ascii_case("dynamic") {
             return Ok(E::Dynamic);
@@ -248,14 +282,21 @@ impl FromStr for ElementType {
         Self::ALL
             .into_iter()
             .find(|t| t.name().eq_ignore_ascii_case(text))
-            .ok_or_else(|| UnknownElementType(text.to_owned()))
+            .ok_or_else(|| UnknownElementType(text.to_owned(), ", complex64, complex128"))
     }
 }
 
 impl<'de> Deserialize<'de> for ElementType {
+    /// Reads an attribute of IR, which has no complex types.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
-        text.parse().map_err(serde::de::Error::custom)
+        match text.parse::<Self>() {
+            Ok(ty) if !ty.is_complex() => Ok(ty),
+            _ => Err(serde::de::Error::custom(UnknownElementType(
+                text.into_owned(),
+                "",
+            ))),
+        }
     }
 }
 
@@ -283,6 +324,7 @@ element! {
     bool => Boolean, bf16 => Bf16, f16 => F16, f32 => F32, f64 => F64,
     i8 => I8, i16 => I16, i32 => I32, i64 => I64,
     u8 => U8, u16 => U16, u32 => U32, u64 => U64,
+    [f32; 2] => Complex64, [f64; 2] => Complex128,
 }
 
 #[cfg(test)]
@@ -292,8 +334,11 @@ mod tests {
     #[test]
     fn spellings() {
         for ty in ElementType::ALL {
-            assert_eq!(ElementType::from_port_name(ty.port_name()), Some(ty));
-            assert_eq!(ElementType::from_port_name(ty.name()), Some(ty));
+            let in_ir = (!ty.is_complex()).then_some(ty);
+            assert_eq!(ElementType::from_port_name(ty.port_name()), in_ir);
+            assert_eq!(ElementType::from_port_name(ty.name()), in_ir);
+            let attribute = serde_json::from_value(ty.name().into());
+            assert_eq!(attribute.ok(), in_ir);
             assert_eq!(ty.name().to_uppercase().parse(), Ok(ty));
         }
         for wrong in ["F32", "BOOLEAN", "int64", " FP32", ""] {
@@ -310,6 +355,8 @@ mod tests {
         assert_eq!(E::I4.storage_bytes(5), Some(3));
         assert_eq!(E::U6.storage_bytes(5), Some(6));
         assert_eq!(E::F64.storage_bytes(usize::MAX), None);
+        assert_eq!(E::Complex64.storage_bytes(3), Some(24));
+        assert_eq!(E::Complex128.storage_bytes(3), Some(48));
         assert_eq!(E::String.storage_bytes(1), None);
     }
 }

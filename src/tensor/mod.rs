@@ -1,6 +1,7 @@
 //! Tensors: element types, shapes, storage, packed and narrow formats, conversion.
 
 mod buffer;
+mod complex;
 pub mod convert;
 mod dimension;
 mod element;

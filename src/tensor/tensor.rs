@@ -82,6 +82,9 @@ pub enum TensorError {
     /// The allocator refused.
     #[error("cannot allocate {0} bytes")]
     OutOfMemory(usize),
+    /// The last axis does not hold the two parts of complex elements.
+    #[error("shape {0} does not end in 2, the parts of a complex element")]
+    NoPairs(Shape),
     /// `Dynamic` is not the type of any tensor.
     #[error("a tensor needs an element type, dynamic is none")]
     Dynamic,
@@ -231,8 +234,9 @@ impl Tensor {
         if element_type == ElementType::Boolean {
             out.iter_mut().for_each(|b| *b = u8::from(*b != 0));
         }
-        if cfg!(target_endian = "big") && align > 1 {
-            out.chunks_exact_mut(align).for_each(<[u8]>::reverse);
+        let width = element_type.swapped_bytes();
+        if cfg!(target_endian = "big") && width > 1 {
+            out.chunks_exact_mut(width).for_each(<[u8]>::reverse);
         }
         Ok(tensor)
     }
@@ -286,6 +290,36 @@ impl Tensor {
             shape,
             storage: self.storage.clone(),
         })
+    }
+
+    /// The same bytes as elements of another type, shared where they are aligned for it. The type
+    /// is neither boolean nor string.
+    ///
+    /// # Errors
+    /// When the number of bytes is not the shape's.
+    pub(crate) fn reinterpret(
+        &self,
+        element_type: ElementType,
+        shape: Shape,
+    ) -> Result<Self, TensorError> {
+        let expected = storage_bytes(element_type, &shape)?;
+        if expected != self.bytes().len() {
+            return Err(TensorError::Length {
+                shape,
+                element_type,
+                expected,
+                found: self.bytes().len(),
+                unit: "bytes",
+            });
+        }
+        match &self.storage {
+            Storage::Shared(bytes) => Self::from_bytes(element_type, shape, bytes.clone()),
+            storage => Ok(Self {
+                element_type,
+                shape,
+                storage: storage.clone(),
+            }),
+        }
     }
 
     /// The elements.
@@ -444,61 +478,5 @@ impl fmt::Debug for Tensor {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn clones_share_until_written() {
-        let a = Tensor::vector(&[1i32, 2, 3]);
-        let mut b = a.clone();
-        assert_eq!(a.bytes().as_ptr(), b.bytes().as_ptr());
-        b.as_mut_slice::<i32>().expect("i32")[0] = 9;
-        assert_eq!(a.as_slice::<i32>().expect("i32"), [1, 2, 3]);
-        assert_eq!(b.as_slice::<i32>().expect("i32"), [9, 2, 3]);
-    }
-
-    #[test]
-    fn shared_bytes_are_used_in_place_when_aligned() {
-        let file: Arc<Vec<u64>> = Arc::new(vec![0x0000_0002_0000_0001, 3]);
-        struct Bytes(Arc<Vec<u64>>);
-        impl AsRef<[u8]> for Bytes {
-            fn as_ref(&self) -> &[u8] {
-                bytemuck::cast_slice(&self.0)
-            }
-        }
-        let all = SharedBytes::new(Arc::new(Bytes(file)));
-        let aligned = Tensor::from_bytes(
-            ElementType::I32,
-            [2],
-            all.slice(0, 8).expect("inside the file"),
-        )
-        .expect("two elements");
-        assert_eq!(aligned.bytes().as_ptr(), all.as_bytes().as_ptr());
-        assert_eq!(aligned.as_slice::<i32>().expect("i32"), [1, 2]);
-        let unaligned = Tensor::from_bytes(
-            ElementType::I32,
-            [1],
-            all.slice(1, 4).expect("inside the file"),
-        )
-        .expect("one element");
-        assert_eq!(unaligned.as_slice::<i32>().expect("i32"), [0x0200_0000]);
-        let boolean =
-            Tensor::from_bytes(ElementType::Boolean, [5], all.slice(0, 5).expect("inside"))
-                .expect("five elements");
-        assert_eq!(
-            boolean.as_slice::<bool>().expect("boolean"),
-            [true, false, false, false, true]
-        );
-        assert!(all.slice(15, 2).is_none());
-        assert!(all.slice(usize::MAX, 2).is_none());
-    }
-
-    #[test]
-    fn lengths_are_checked() {
-        assert!(Tensor::new([2, 2], &[1f32; 3]).is_err());
-        assert!(Tensor::zeros(ElementType::F32, [usize::MAX, 8]).is_err());
-        assert!(Tensor::zeros(ElementType::U8, [usize::MAX]).is_err());
-        assert!(Tensor::vector(&[1f32; 6]).with_shape([4]).is_err());
-        assert!(Tensor::scalar(1f32).as_slice::<i32>().is_err());
-    }
-}
+#[path = "tensor_tests.rs"]
+mod tests;

@@ -30,6 +30,47 @@ fn shapes() {
 }
 
 #[test]
+fn complex_numbers() {
+    let c64 = ElementType::Complex64;
+    for (text, expected) in [
+        ("1+2j", [1f32, 2.0]),
+        ("-1.5e-3-2.5e+2j", [-1.5e-3, -250.0]),
+        ("2j", [0.0, 2.0]),
+        ("-2J", [0.0, -2.0]),
+        ("-0-0j", [-0.0, -0.0]),
+        ("inf-infj", [f32::INFINITY, f32::NEG_INFINITY]),
+        ("7", [7.0, 0.0]),
+    ] {
+        assert_eq!(
+            read(text, c64).expect(text),
+            Tensor::scalar(expected),
+            "{text}"
+        );
+    }
+    let mixed = Literal::parse("[1, 2.5, 3j]").expect("a list");
+    assert_eq!(mixed.natural_type(), c64);
+    for text in ["j", "1+j", "1+2i", "1+2jj", "1++2j", "1+2", "+j"] {
+        assert!(Literal::parse(text).is_err(), "{text}");
+    }
+    assert_eq!(
+        error("[1+2j]", ElementType::F32),
+        "`1+2j` is not a number of type f32, at [0]"
+    );
+    assert_eq!(
+        error("[[1,2+1e50000j]]", c64),
+        "+1e50000 is out of range for complex64, at [0][1]"
+    );
+    assert_eq!(
+        error("true", c64),
+        "`true` is not a number of type complex64, such as `1+2j`"
+    );
+    assert_eq!(
+        read("\"1+2j\"", ElementType::Complex128).expect("as JSON has it"),
+        Tensor::scalar([1f64, 2.0])
+    );
+}
+
+#[test]
 fn ragged_lists() {
     let f32 = ElementType::F32;
     for (text, expected) in [

@@ -114,7 +114,7 @@ fn a_file_of_numpy() {
 #[test]
 fn fortran_order_of_many_axes() {
     let shape = [2usize, 3, 1, 4];
-    for width in [1usize, 2, 4, 8, 12] {
+    for width in [1usize, 2, 4, 8, 12, 16] {
         let count = 24;
         let item = |i: usize| (0..width).map(move |b| (i * 7 + b) as u8);
         let mut data = Vec::new();
@@ -177,6 +177,26 @@ fn strings() {
 }
 
 #[test]
+fn complex_numbers() {
+    let expected = Tensor::vector(&[[1f32, 2.0], [-0.5, 3.0]]);
+    let numbers = [1f32, 2.0, -0.5, 3.0];
+    let little = numbers.map(f32::to_le_bytes).concat();
+    let big = numbers.map(f32::to_be_bytes).concat();
+    for (descr, data) in [("'<c8'", &little), ("'>c8'", &big)] {
+        let read = read_bytes(array(descr, "False", "(2,)", data)).expect("read");
+        assert_eq!(read, expected, "{descr}");
+    }
+    let wide = crate::io::adapt(&expected, ElementType::Complex128).expect("fits");
+    assert_eq!(wide, Tensor::vector(&[[1f64, 2.0], [-0.5, 3.0]]));
+    let narrow = crate::io::adapt(&wide, ElementType::Complex64).expect("fits");
+    assert_eq!(narrow, expected);
+    let large = Tensor::vector(&[[0f64, 1e300]]);
+    assert!(crate::io::adapt(&large, ElementType::Complex64).is_err());
+    assert!(crate::io::adapt(&wide, ElementType::F64).is_err());
+    assert!(crate::io::adapt(&Tensor::vector(&[1f32]), ElementType::Complex64).is_err());
+}
+
+#[test]
 fn headers() {
     for version in [1, 2, 3] {
         let header = "{\"shape\": (2L, ), 'fortran_order':False,'descr':'=u1'}";
@@ -187,7 +207,8 @@ fn headers() {
         ("'|O'", "pickled Python objects"),
         ("[('a', '<f4')]", "structured"),
         ("('<f4', (2,))", "structured"),
-        ("'<c8'", "complex"),
+        ("'<c32'", "extended complex"),
+        ("'<c4'", "unknown type"),
         ("'<M8[ns]'", "dates"),
         ("'|V12'", "structures"),
         ("'<f16'", "extended floats"),

@@ -25,7 +25,7 @@ fn every_type_there_and_back() {
             let tensor = Random::default()
                 .fill(ty, &Shape::from(shape), None, &Limits::default())
                 .expect("random");
-            if ty != ElementType::String {
+            if !matches!(ty, ElementType::String | ElementType::Complex128) {
                 tensors.push((format!("\"{ty}\" {shape:?}"), tensor));
             }
         }
@@ -58,6 +58,9 @@ fn what_cannot_be_written() {
         .expect_err("strings")
         .to_string();
     assert!(error.ends_with("entry `x`: safetensors has no type for string, use .npy or .npz"));
+    let wide = Tensor::vector(&[[1f64, 2.0]]);
+    let error = write(&path, [("x", &wide)]).expect_err("complex128");
+    assert!(error.to_string().contains("no type for complex128"));
     let one = Tensor::scalar(1u8);
     assert!(write(&path, [("x", &one), ("x", &one)]).is_err());
     assert!(write(&path, [("__metadata__", &one)]).is_err());
@@ -94,14 +97,10 @@ fn damage_is_an_error() {
     assert!(open(&u64::MAX.to_le_bytes()).is_err());
     let nested = "[".repeat(100_000);
     assert!(open(&file_of(&nested, b"")).is_err());
-    for (dtype, offsets) in [("C64", "[0,8]"), ("F8_E4M3FNUZ", "[0,1]")] {
-        let header =
-            format!(r#"{{"x":{{"dtype":"{dtype}","shape":[1],"data_offsets":{offsets}}}}}"#);
-        let length = if dtype == "C64" { 8 } else { 1 };
-        let archive = open(&file_of(&header, &vec![0; length])).expect("sound");
-        let error = archive.read("x").expect_err("no such type").to_string();
-        assert!(error.contains(dtype), "{error}");
-    }
+    let foreign = r#"{"x":{"dtype":"F8_E4M3FNUZ","shape":[1],"data_offsets":[0,1]}}"#;
+    let archive = open(&file_of(foreign, &[0])).expect("sound");
+    let error = archive.read("x").expect_err("no such type").to_string();
+    assert!(error.contains("F8_E4M3FNUZ"), "{error}");
     let lying = r#"{"__metadata__":{"ovir.element_types":"{\"x\":\"u4\"}"},"x":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"#;
     let archive = open(&file_of(lying, &[16])).expect("sound");
     assert!(

@@ -170,7 +170,28 @@ fn every_half_is_read_back() {
     }
 }
 
+#[test]
+fn complex_numbers() {
+    let tensor = Tensor::new(
+        [2, 2],
+        &[[1f32, 2.0], [-10.5, 0.25], [0.0, -1.0], [1.5, 0.0]],
+    );
+    let text = format(&tensor.expect("four"), &Options::default());
+    assert_eq!(
+        text,
+        "[[       1+2j, -10.5+0.25j],\n [       0-1j,      1.5+0j]]"
+    );
+    let scalar = Tensor::scalar([f64::NAN, f64::NEG_INFINITY]);
+    assert_eq!(format(&scalar, &Options::default()), "nan-infj");
+}
+
 proptest! {
+    #[test]
+    fn complex_numbers_are_read_back(values in prop::collection::vec(any::<[f32; 2]>(), 1..20)) {
+        let tensor = Tensor::vector(&values);
+        prop_assert_eq!(read_back(&tensor), tensor);
+    }
+
     #[test]
     fn floats_are_read_back(values in prop::collection::vec(any::<f32>(), 1..20)) {
         let tensor = Tensor::vector(&values);

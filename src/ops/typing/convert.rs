@@ -88,5 +88,12 @@ mod tests {
         let text = Input::new(ElementType::String, &shape);
         let error = op(ElementType::F32).infer(&[text]).expect_err("text");
         assert_eq!(error.message, "string cannot be converted to f32");
+        let complex = Input::new(ElementType::Complex64, &shape);
+        assert!(
+            op(ElementType::F32)
+                .infer(std::slice::from_ref(&complex))
+                .is_err()
+        );
+        assert!(op(ElementType::Complex128).infer(&[complex]).is_err());
     }
 }
