@@ -10,6 +10,7 @@ use crate::graph::{
     Body, Cycle, Graph, Node, NodeId, Operation, OutputPort, Port as NodePort, order,
 };
 use crate::limits::Limits;
+use crate::op::attrs::Attr;
 use crate::op::{LayerData, OpError, ReadError};
 use crate::ops;
 
@@ -61,6 +62,7 @@ fn build(
             document,
             net,
             weights,
+            strings: infer,
             problems,
         }
         .build();
@@ -145,6 +147,8 @@ struct NetBuilder<'d, 'a, 'p, 's> {
     document: &'d Document<'a>,
     net: usize,
     weights: &'d BinFile,
+    /// Whether tables of strings are looked at: their sizes stand in the .bin file.
+    strings: bool,
     problems: &'p mut Problems<'s>,
 }
 
@@ -271,6 +275,12 @@ impl<'d, 'a> NetBuilder<'d, 'a, '_, '_> {
                     let message = format!("attribute `{}` is ignored", attribute.name);
                     self.warn(Kind::Attribute, index, attribute.offset, &message);
                 }
+                if self.strings
+                    && holds_strings(attributes)
+                    && let Some(Err(error)) = op.constant()
+                {
+                    self.error(Kind::Weights, index, error.message);
+                }
                 Operation::Known {
                     op: op.into(),
                     def: resolved.def,
@@ -370,6 +380,12 @@ fn malformed(layer: &Layer<'_>) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// Whether the attributes are those of a constant of strings.
+fn holds_strings(attributes: &[Attr<'_>]) -> bool {
+    let mut types = attributes.iter().filter(|a| a.name == "element_type");
+    types.any(|a| a.value.eq_ignore_ascii_case("string"))
 }
 
 /// The layer with the layers whose bodies hold it, outermost first.

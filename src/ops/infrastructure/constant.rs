@@ -81,8 +81,7 @@ struct Attributes {
     size: u64,
 }
 
-/// Reads the layer and finds its bytes, without looking at them (but for strings, whose table
-/// must fit the shape).
+/// Reads the layer and finds its bytes, without looking at them.
 pub(super) fn read(layer: &LayerData<'_>) -> ReadResult {
     let offset_of = |name: &str| layer.attributes.iter().find(|a| a.name == name);
     let error = |name: &str, message: String| AttrError {
@@ -137,9 +136,6 @@ pub(super) fn read(layer: &LayerData<'_>) -> ReadResult {
         bytes,
         tensor: OnceLock::new(),
     };
-    if ty == ElementType::String {
-        constant.tensor().map_err(ReadError::Weights)?;
-    }
     Ok((Box::new(constant), unknown))
 }
 
