@@ -2,6 +2,7 @@
 
 mod api;
 mod constants;
+mod mutations;
 mod onnx;
 mod reader;
 mod samples;
