@@ -2,6 +2,7 @@
 
 use super::fold::Fold;
 use super::scalar::{Accumulator, Number, Pair};
+use crate::kernel::dispatch::{Lane, lane};
 use crate::tensor::{Class, ElementType};
 
 /// How a reduction folds each class of elements.
@@ -10,7 +11,7 @@ pub(crate) struct Folds {
     pub(crate) f64: Kept<f64, Pair>,
     pub(crate) i64: Kept<i64, u128>,
     pub(crate) u64: Kept<u64, u128>,
-    /// For reductions that need no wider accumulators on `i32`.
+    /// For `i32` and narrower integers, if they need no wider accumulators.
     pub(crate) i32: Option<&'static dyn Fold<i32, i32>>,
 }
 
@@ -37,7 +38,7 @@ impl Folds {
             Some(Class::F64) => self.f64.visit(visitor),
             Some(Class::U64) => self.u64.visit(visitor),
             Some(Class::I64) => match self.i32 {
-                Some(fold) if ty == ElementType::I32 => visitor.visit(fold),
+                Some(fold) if lane(ty) == Some(Lane::I32) => visitor.visit(fold),
                 _ => self.i64.visit(visitor),
             },
         }
