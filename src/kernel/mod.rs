@@ -9,5 +9,6 @@ pub(crate) mod gather;
 pub(crate) mod moving;
 pub(crate) mod reduce;
 pub(crate) mod scatter;
+pub(crate) mod strided;
 pub(crate) mod transpose;
 pub(crate) mod zip;

@@ -4,6 +4,10 @@ mod broadcast;
 mod concat;
 mod gather;
 mod scatter_elements_update;
+mod slice;
+mod slice_scatter;
+mod slicing;
+mod strided_slice;
 mod transpose;
 
 use crate::op::{OpDef, def, def_with, fixed};
@@ -21,5 +25,8 @@ pub(super) const OPS: &[OpDef] = &[
         Box::new(ScatterElementsUpdate::version_3())
     }),
     def::<ScatterElementsUpdate>("ScatterElementsUpdate", &[12]),
+    def::<slice::Slice>("Slice", &[8]),
+    def::<slice_scatter::SliceScatter>("SliceScatter", &[15]),
+    def::<strided_slice::StridedSlice>("StridedSlice", &[1]),
     def::<transpose::Transpose>("Transpose", &[1]),
 ];
