@@ -7,8 +7,11 @@ mod scatter_elements_update;
 mod slice;
 mod slice_scatter;
 mod slicing;
+mod split;
 mod strided_slice;
+mod tile;
 mod transpose;
+mod variadic_split;
 
 use crate::op::{OpDef, def, def_with, fixed};
 
@@ -27,6 +30,9 @@ pub(super) const OPS: &[OpDef] = &[
     def::<ScatterElementsUpdate>("ScatterElementsUpdate", &[12]),
     def::<slice::Slice>("Slice", &[8]),
     def::<slice_scatter::SliceScatter>("SliceScatter", &[15]),
+    def::<split::Split>("Split", &[1]),
     def::<strided_slice::StridedSlice>("StridedSlice", &[1]),
+    def::<tile::Tile>("Tile", &[1]),
     def::<transpose::Transpose>("Transpose", &[1]),
+    def::<variadic_split::VariadicSplit>("VariadicSplit", &[1]),
 ];
