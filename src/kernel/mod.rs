@@ -11,5 +11,6 @@ pub(crate) mod moving;
 pub(crate) mod reduce;
 pub(crate) mod scan;
 pub(crate) mod scatter;
+pub(crate) mod strided;
 pub(crate) mod transpose;
 pub(crate) mod zip;

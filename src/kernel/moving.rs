@@ -150,7 +150,8 @@ pub(crate) fn copy_run<T: Word>(from: &[T], to: &mut [T]) {
     }
 }
 
-/// Counts through an index space, keeping the offset it has under other strides.
+/// Counts through an index space, keeping the offset it has under other strides. Strides and
+/// offset wrap, so that a stride may be negative.
 #[derive(Debug, Clone)]
 pub(crate) struct Odometer {
     axes: SmallVec<[(usize, usize, usize); 6]>,
@@ -170,7 +171,7 @@ impl Odometer {
         for (index, dim, stride) in axes.iter_mut().rev() {
             *index = rest % (*dim).max(1);
             rest /= (*dim).max(1);
-            offset += *index * *stride;
+            offset = usize::wrapping_add(offset, index.wrapping_mul(*stride));
         }
         Self { axes, offset }
     }
@@ -186,10 +187,11 @@ impl Odometer {
         for (index, dim, stride) in self.axes.iter_mut().rev() {
             *index += 1;
             if *index < *dim {
-                self.offset += *stride;
+                self.offset = self.offset.wrapping_add(*stride);
                 return;
             }
-            self.offset -= (*dim - 1) * *stride;
+            let back = (*dim - 1).wrapping_mul(*stride);
+            self.offset = self.offset.wrapping_sub(back);
             *index = 0;
         }
     }

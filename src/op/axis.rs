@@ -1,6 +1,7 @@
 //! Axes as operations are given them: negative ones count from the end.
 
 use super::{Input, OpError, bail, ensure};
+use crate::tensor::{Dimension, PartialShape};
 
 /// The axis that `axis` means in a tensor of this rank.
 ///
@@ -71,6 +72,30 @@ pub(crate) fn permutation(order: &[i64]) -> Result<Vec<usize>, OpError> {
             Ok(index)
         })
         .collect()
+}
+
+/// The shape as far as it is the same whichever axis of the data it is computed for.
+///
+/// # Errors
+/// That of the last axis, when no axis will do.
+pub(crate) fn any_axis(
+    data: &[Dimension],
+    shape: impl Fn(usize) -> Result<Vec<Dimension>, OpError>,
+) -> Result<PartialShape, OpError> {
+    let mut error = OpError::new("the data is a scalar, which has no axis");
+    let mut all: Option<Vec<Dimension>> = None;
+    for axis in 0..data.len() {
+        match shape(axis) {
+            Ok(dims) => {
+                all = Some(match all {
+                    None => dims,
+                    Some(all) => all.iter().zip(dims).map(|(a, b)| a.union(b)).collect(),
+                });
+            }
+            Err(e) => error = e,
+        }
+    }
+    all.map(|dims| dims.into_iter().collect()).ok_or(error)
 }
 
 #[cfg(test)]

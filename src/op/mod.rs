@@ -15,7 +15,9 @@ use std::fmt::{self, Debug};
 
 use smallvec::SmallVec;
 
-pub(crate) use axis::{allowed_axes, allowed_indices, normalize_axes, normalize_axis, permutation};
+pub(crate) use axis::{
+    allowed_axes, allowed_indices, any_axis, normalize_axes, normalize_axis, permutation,
+};
 pub use def::{AttributeList, LayerData, OpDef, Weights};
 pub(crate) use def::{ReadError, ReadResult, def, def_with, fixed};
 pub use input::Input;

@@ -8,29 +8,41 @@ pub(crate) fn shape(text: &str) -> PartialShape {
     text.parse().expect("a shape")
 }
 
-/// Infers and evaluates an operation of one output, as the executor does: into poisoned memory.
-pub(crate) fn run(op: &dyn Op, inputs: &[Tensor]) -> Result<Tensor, OpError> {
+/// Infers and evaluates an operation, as the executor does: into poisoned memory. Outputs whose
+/// size depends on data arrive empty.
+pub(crate) fn run_all(op: &dyn Op, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
     let known: Vec<Input<'_>> = inputs.iter().map(Input::of).collect();
-    let outputs = op.infer(&known)?;
-    let shape = outputs[0].shape.to_shape().expect("exact inputs");
+    let inferred = op.infer(&known)?;
     let inputs: Vec<&Tensor> = inputs.iter().collect();
     if op.reshapes() {
-        return Ok(inputs[0].with_shape(shape)?);
+        let shape = inferred[0].shape.to_shape().expect("exact inputs");
+        return Ok(vec![inputs[0].with_shape(shape)?]);
     }
-    let ty = outputs[0].element_type;
-    let mut output = Tensor::zeros(ty, shape)?;
-    match ty {
-        ElementType::String => output.as_mut_strings()?.fill(Text::from("poison")),
-        ElementType::Boolean => output.as_mut_slice::<bool>()?.fill(true),
-        _ => output.bytes_mut().fill(0xA5),
+    let mut outputs = Vec::new();
+    for output in &inferred {
+        let shape = output.shape.to_shape().unwrap_or_else(|| [0].into());
+        let mut tensor = Tensor::zeros(output.element_type, shape)?;
+        match output.element_type {
+            ElementType::String => tensor.as_mut_strings()?.fill(Text::from("poison")),
+            ElementType::Boolean => tensor.as_mut_slice::<bool>()?.fill(true),
+            _ => tensor.bytes_mut().fill(0xA5),
+        }
+        outputs.push(tensor);
     }
-    let mut outputs = [output];
     op.eval(Io {
         inputs: &inputs,
         outputs: &mut outputs,
     })?;
-    let [output] = outputs;
-    Ok(output)
+    for (output, tensor) in inferred.iter().zip(&outputs) {
+        assert_eq!(tensor.element_type(), output.element_type);
+        assert!(output.shape.contains(tensor.shape()), "{output} {tensor:?}");
+    }
+    Ok(outputs)
+}
+
+/// Infers and evaluates an operation of one output.
+pub(crate) fn run(op: &dyn Op, inputs: &[Tensor]) -> Result<Tensor, OpError> {
+    Ok(run_all(op, inputs)?.remove(0))
 }
 
 /// The inferred shape, in IR's spelling.

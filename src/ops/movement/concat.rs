@@ -75,12 +75,17 @@ impl Op for Concat {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use proptest::prelude::*;
 
     use super::*;
     use crate::ops::testing::{dynamic, infer_dims, run, shape};
     use crate::tensor::ElementType;
+
+    /// The tensors side by side.
+    pub(in crate::ops) fn beside(tensors: &[Tensor], axis: i64) -> Tensor {
+        run(&Concat { axis }, tensors).expect("fits")
+    }
 
     #[test]
     fn symbols_and_unknown_ranks() {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::kernel::{gather, moving::move_elements};
 use crate::op::{
     Input, Io, LayerData, Moves, Op, OpError, Output, Outputs, ReadResult, allowed_axes,
-    allowed_indices, attrs, bail, ensure, normalize_axis,
+    allowed_indices, any_axis, attrs, bail, ensure, normalize_axis,
 };
 use crate::tensor::{Dimension, PartialShape};
 
@@ -157,27 +157,6 @@ impl Op for Gather {
     fn moves(&self) -> Moves {
         Moves::Inputs(&[0])
     }
-}
-
-/// What holds whichever axis it turns out to be.
-fn any_axis(
-    data: &[Dimension],
-    shape: impl Fn(usize) -> Result<Vec<Dimension>, OpError>,
-) -> Result<PartialShape, OpError> {
-    let mut error = OpError::new("the data is a scalar, which has no axis");
-    let mut all: Option<Vec<Dimension>> = None;
-    for axis in 0..data.len() {
-        match shape(axis) {
-            Ok(dims) => {
-                all = Some(match all {
-                    None => dims,
-                    Some(all) => all.iter().zip(dims).map(|(a, b)| a.union(b)).collect(),
-                });
-            }
-            Err(e) => error = e,
-        }
-    }
-    all.map(|dims| dims.into_iter().collect()).ok_or(error)
 }
 
 #[cfg(test)]

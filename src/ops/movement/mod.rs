@@ -4,7 +4,14 @@ mod broadcast;
 mod concat;
 mod gather;
 mod scatter_elements_update;
+mod slice;
+mod slice_scatter;
+mod slicing;
+mod split;
+mod strided_slice;
+mod tile;
 mod transpose;
+mod variadic_split;
 
 use crate::op::{OpDef, def, def_with, fixed};
 
@@ -21,5 +28,11 @@ pub(super) const OPS: &[OpDef] = &[
         Box::new(ScatterElementsUpdate::version_3())
     }),
     def::<ScatterElementsUpdate>("ScatterElementsUpdate", &[12]),
+    def::<slice::Slice>("Slice", &[8]),
+    def::<slice_scatter::SliceScatter>("SliceScatter", &[15]),
+    def::<split::Split>("Split", &[1]),
+    def::<strided_slice::StridedSlice>("StridedSlice", &[1]),
+    def::<tile::Tile>("Tile", &[1]),
     def::<transpose::Transpose>("Transpose", &[1]),
+    def::<variadic_split::VariadicSplit>("VariadicSplit", &[1]),
 ];
