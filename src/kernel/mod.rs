@@ -8,6 +8,8 @@ pub(crate) mod dispatch;
 pub(crate) mod gather;
 pub(crate) mod moving;
 pub(crate) mod reduce;
+pub(crate) mod remap;
+pub(crate) mod reverse_sequence;
 pub(crate) mod scatter;
 pub(crate) mod transpose;
 pub(crate) mod zip;
