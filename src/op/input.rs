@@ -108,6 +108,32 @@ impl<'a> Input<'a> {
         }
     }
 
+    /// Checks that the input is a scalar.
+    ///
+    /// # Errors
+    /// When it has dimensions; `what` names the input.
+    pub fn expect_scalar(&self, what: &str) -> Result<(), OpError> {
+        ensure!(
+            self.rank().is_none_or(|r| r == 0),
+            "{what} must be a scalar, got shape {}",
+            self.shape
+        );
+        Ok(())
+    }
+
+    /// Checks that the input has one dimension.
+    ///
+    /// # Errors
+    /// When it has fewer or more; `what` names the input.
+    pub fn expect_1d(&self, what: &str) -> Result<(), OpError> {
+        ensure!(
+            self.rank().is_none_or(|r| r == 1),
+            "{what} must be 1-D, got shape {}",
+            self.shape
+        );
+        Ok(())
+    }
+
     /// The single integer this input holds: a scalar or a 1-D tensor of one element. `None` if
     /// it is not known yet.
     ///
@@ -142,6 +168,18 @@ impl<'a> Input<'a> {
         let range = self.ranges().and_then(|ranges| ranges.first().copied());
         Ok(range.map_or(Dimension::dynamic(), ValueRange::to_dimension))
     }
+}
+
+/// Checks that an attribute names a type of indices.
+///
+/// # Errors
+/// When it is neither `i32` nor `i64`.
+pub(crate) fn expect_index_type(attribute: &str, ty: ElementType) -> Result<(), OpError> {
+    ensure!(
+        matches!(ty, ElementType::I32 | ElementType::I64),
+        "{attribute} is {ty}, expected i32 or i64"
+    );
+    Ok(())
 }
 
 /// The one element type of all inputs, as far as it is known.

@@ -1,7 +1,7 @@
 //! What the tests of operations share: running one, and naming elements.
 
-use crate::op::{Input, Io, Op, OpError};
-use crate::tensor::{Dimension, ElementType, PartialShape, Shape, Tensor, Text};
+use crate::op::{Input, Io, LayerData, Op, OpError, Weights};
+use crate::tensor::{Dimension, ElementType, PartialShape, Shape, SharedBytes, Tensor, Text};
 
 /// A partial shape as IR spells it.
 pub(crate) fn shape(text: &str) -> PartialShape {
@@ -122,6 +122,24 @@ pub(crate) fn counted(ty: ElementType, dims: &[usize]) -> Tensor {
         }
     }
     tensor
+}
+
+/// The part of a tensor at an index of its first axis.
+pub(crate) fn part(data: &Tensor, index: i64) -> Tensor {
+    struct NoWeights;
+    impl Weights for NoWeights {
+        fn slice(&self, _: u64, _: u64) -> Result<SharedBytes, OpError> {
+            Err(OpError::new("there are none"))
+        }
+    }
+    let (row, _) = super::find(8, "Gather").expect("in every opset");
+    let layer = LayerData {
+        attributes: &[],
+        weights: &NoWeights,
+    };
+    let (gather, _) = row.read(&layer).expect("no attribute is needed");
+    let inputs = [data.clone(), Tensor::scalar(index), Tensor::scalar(0i64)];
+    run(&*gather, &inputs).expect("in range")
 }
 
 fn code(ty: ElementType, i: usize) -> u8 {

@@ -1,5 +1,13 @@
 //! Category `condition` of the specification.
 
-use crate::op::OpDef;
+mod bucketize;
+mod nonzero;
+mod select;
 
-pub(super) const OPS: &[OpDef] = &[];
+use crate::op::{OpDef, def};
+
+pub(super) const OPS: &[OpDef] = &[
+    def::<bucketize::Bucketize>("Bucketize", &[3]),
+    def::<nonzero::NonZero>("NonZero", &[3]),
+    def::<select::Select>("Select", &[1]),
+];

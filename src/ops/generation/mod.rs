@@ -1,5 +1,10 @@
 //! Category `generation` of the specification.
 
-use crate::op::OpDef;
+mod range;
 
-pub(super) const OPS: &[OpDef] = &[];
+use crate::op::{OpDef, def, fixed};
+
+pub(super) const OPS: &[OpDef] = &[
+    fixed("Range", &[1], || Box::new(range::Range1)),
+    def::<range::Range>("Range", &[4]),
+];

@@ -3,6 +3,10 @@
 mod broadcast;
 mod concat;
 mod gather;
+mod pad;
+mod reverse;
+mod reverse_sequence;
+mod roll;
 mod scatter_elements_update;
 mod slice;
 mod slice_scatter;
@@ -24,6 +28,11 @@ pub(super) const OPS: &[OpDef] = &[
     fixed("Gather", &[1], || Box::new(gather::Gather::version_1())),
     def_with::<gather::Gather>("Gather", &[7], gather::read_7),
     def::<gather::Gather>("Gather", &[8]),
+    def_with::<pad::Pad>("Pad", &[1], pad::read_1),
+    def::<pad::Pad>("Pad", &[12]),
+    def::<reverse::Reverse>("Reverse", &[1]),
+    def::<reverse_sequence::ReverseSequence>("ReverseSequence", &[1]),
+    def::<roll::Roll>("Roll", &[7]),
     fixed("ScatterElementsUpdate", &[3], || {
         Box::new(ScatterElementsUpdate::version_3())
     }),

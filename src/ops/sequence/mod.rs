@@ -1,5 +1,10 @@
 //! Category `sequence` of the specification.
 
-use crate::op::OpDef;
+mod one_hot;
 
-pub(super) const OPS: &[OpDef] = &[];
+use crate::op::{OpDef, def, def_with};
+
+pub(super) const OPS: &[OpDef] = &[
+    def_with::<one_hot::OneHot>("OneHot", &[1], one_hot::read_1),
+    def::<one_hot::OneHot>("OneHot", &[16]),
+];

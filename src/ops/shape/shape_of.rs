@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::op::{Input, Io, Op, OpError, Output, Outputs, bail, ensure};
+use crate::op::{Input, Io, Op, OpError, Output, Outputs, bail, expect_index_type};
 use crate::tensor::{Dimension, ElementType, ValueRange};
 
 /// The dimensions of a tensor.
@@ -29,11 +29,7 @@ impl Op for ShapeOf {
         let [data] = inputs else {
             bail!("expected 1 input, got {}", inputs.len());
         };
-        ensure!(
-            matches!(self.output_type, ElementType::I32 | ElementType::I64),
-            "output_type is {}, expected i32 or i64",
-            self.output_type
-        );
+        expect_index_type("output_type", self.output_type)?;
         let rank = data.rank().map_or(Dimension::dynamic(), Dimension::fixed);
         Ok(Output::single(self.output_type, [rank].as_slice()))
     }

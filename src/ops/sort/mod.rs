@@ -1,5 +1,12 @@
 //! Category `sort` of the specification.
 
-use crate::op::OpDef;
+mod search_sorted;
+mod top_k;
 
-pub(super) const OPS: &[OpDef] = &[];
+use crate::op::{OpDef, def, def_with};
+
+pub(super) const OPS: &[OpDef] = &[
+    def::<search_sorted::SearchSorted>("SearchSorted", &[15]),
+    def_with::<top_k::TopK>("TopK", &[1, 3], top_k::read_3),
+    def::<top_k::TopK>("TopK", &[11]),
+];
