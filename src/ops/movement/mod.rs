@@ -3,6 +3,10 @@
 mod broadcast;
 mod concat;
 mod gather;
+mod gather_elements;
+mod gather_nd;
+mod gather_tree;
+mod indices;
 mod scatter_elements_update;
 mod slice;
 mod slice_scatter;
@@ -24,6 +28,10 @@ pub(super) const OPS: &[OpDef] = &[
     fixed("Gather", &[1], || Box::new(gather::Gather::version_1())),
     def_with::<gather::Gather>("Gather", &[7], gather::read_7),
     def::<gather::Gather>("Gather", &[8]),
+    def::<gather_elements::GatherElements>("GatherElements", &[6]),
+    def_with::<gather_nd::GatherND>("GatherND", &[5], gather_nd::read_5),
+    def::<gather_nd::GatherND>("GatherND", &[8]),
+    def::<gather_tree::GatherTree>("GatherTree", &[1]),
     fixed("ScatterElementsUpdate", &[3], || {
         Box::new(ScatterElementsUpdate::version_3())
     }),
