@@ -12,6 +12,7 @@ pub(crate) mod gather_tree;
 pub(crate) mod moving;
 pub(crate) mod reduce;
 pub(crate) mod scatter;
+pub(crate) mod scatter_slices;
 pub(crate) mod strided;
 pub(crate) mod transpose;
 pub(crate) mod tuples;

@@ -8,6 +8,8 @@ mod gather_nd;
 mod gather_tree;
 mod indices;
 mod scatter_elements_update;
+mod scatter_nd_update;
+mod scatter_update;
 mod slice;
 mod slice_scatter;
 mod slicing;
@@ -20,6 +22,7 @@ mod variadic_split;
 use crate::op::{OpDef, def, def_with, fixed};
 
 use scatter_elements_update::ScatterElementsUpdate;
+use scatter_nd_update::ScatterNDUpdate;
 
 pub(super) const OPS: &[OpDef] = &[
     def_with::<broadcast::Broadcast>("Broadcast", &[1], broadcast::read_1),
@@ -36,6 +39,11 @@ pub(super) const OPS: &[OpDef] = &[
         Box::new(ScatterElementsUpdate::version_3())
     }),
     def::<ScatterElementsUpdate>("ScatterElementsUpdate", &[12]),
+    fixed("ScatterNDUpdate", &[4], || {
+        Box::new(ScatterNDUpdate::version_4())
+    }),
+    def::<ScatterNDUpdate>("ScatterNDUpdate", &[15]),
+    def::<scatter_update::ScatterUpdate>("ScatterUpdate", &[3]),
     def::<slice::Slice>("Slice", &[8]),
     def::<slice_scatter::SliceScatter>("SliceScatter", &[15]),
     def::<split::Split>("Split", &[1]),
