@@ -16,4 +16,5 @@ pub(crate) mod scatter_slices;
 pub(crate) mod strided;
 pub(crate) mod transpose;
 pub(crate) mod tuples;
+pub(crate) mod unique;
 pub(crate) mod zip;

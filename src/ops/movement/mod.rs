@@ -17,6 +17,7 @@ mod split;
 mod strided_slice;
 mod tile;
 mod transpose;
+mod unique;
 mod variadic_split;
 
 use crate::op::{OpDef, def, def_with, fixed};
@@ -50,5 +51,6 @@ pub(super) const OPS: &[OpDef] = &[
     def::<strided_slice::StridedSlice>("StridedSlice", &[1]),
     def::<tile::Tile>("Tile", &[1]),
     def::<transpose::Transpose>("Transpose", &[1]),
+    def::<unique::Unique>("Unique", &[10]),
     def::<variadic_split::VariadicSplit>("VariadicSplit", &[1]),
 ];
