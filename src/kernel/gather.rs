@@ -131,7 +131,8 @@ impl Mover for Gather<'_> {
     }
 }
 
-fn pick<T: Word>(block: &[T], positions: &[usize], inner: usize, out: &mut [T]) {
+/// Writes the runs of `inner` elements at the positions of a block; zeros for [`OUTSIDE`].
+pub(super) fn pick<T: Word>(block: &[T], positions: &[usize], inner: usize, out: &mut [T]) {
     if inner == 1 {
         for (out, &position) in out.iter_mut().zip(positions) {
             *out = block.get(position).cloned().unwrap_or_default();

@@ -4,7 +4,8 @@
 //! different slabs never meet, so slabs may be done at the same time; within one, updates are
 //! applied in their order, whatever the number of threads.
 
-use super::gather::{BLOCK, OUTSIDE, positions};
+pub(crate) use super::gather::BLOCK;
+use super::gather::{OUTSIDE, positions};
 use super::moving::{Mover, Odometer, Word, copy, for_rows};
 use crate::op::OpError;
 use crate::tensor::convert::{Compute, narrow, widen};
@@ -14,10 +15,36 @@ use crate::tensor::{Class, ElementType, Tensor};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reduction {
     Sum,
+    /// The element minus its updates.
+    Sub,
     Prod,
+    /// The update, unless the element is less: an element that is not a number is replaced.
     Min,
+    /// The update, unless the element is greater: an element that is not a number is replaced.
     Max,
+    /// The element, unless the update is less: an element that is not a number stays.
+    KeptMin,
+    /// The element, unless the update is greater: an element that is not a number stays.
+    KeptMax,
     Mean,
+    /// Whether they differ, of booleans.
+    Xor,
+}
+
+/// Where the updates of a scatter go, slab by slab.
+pub(crate) trait Places: Sync {
+    /// How many elements of the data are one slab.
+    fn slab(&self) -> usize;
+
+    /// Calls `f(place in the slab, element)` for the updates of a slab, in order. `read` gives
+    /// the elements of at most [`BLOCK`] updates, the length of `buffer`, from a position on.
+    fn visit<T>(
+        &self,
+        slab: usize,
+        buffer: &mut [T],
+        read: impl Fn(usize, &mut [T]),
+        f: impl FnMut(usize, &T),
+    );
 }
 
 /// Where the updates go.
@@ -104,9 +131,13 @@ impl<'a> Scatter<'a> {
         }
         Some(index * self.slab_updates)
     }
+}
 
-    /// Calls `f(place in the slab, element)` for the updates of a slab, in order. `read` gives
-    /// the elements of a few updates from a position on.
+impl Places for Scatter<'_> {
+    fn slab(&self) -> usize {
+        self.slab
+    }
+
     fn visit<T>(
         &self,
         slab: usize,
@@ -180,8 +211,8 @@ impl Mover for Scatter<'_> {
 ///
 /// # Errors
 /// When memory runs out.
-pub(crate) fn reduce(
-    scatter: &Scatter<'_>,
+pub(crate) fn reduce<P: Places>(
+    scatter: &P,
     reduction: Reduction,
     use_init_val: bool,
     inputs: [&Tensor; 2],
@@ -193,6 +224,7 @@ pub(crate) fn reduce(
     let reduction = match reduction {
         Reduction::Sum if ty == ElementType::Boolean => Reduction::Max,
         Reduction::Prod if ty == ElementType::Boolean => Reduction::Min,
+        Reduction::Sub if ty == ElementType::Boolean => Reduction::Xor,
         other => other,
     };
     let work = Work {
@@ -211,8 +243,8 @@ pub(crate) fn reduce(
     }
 }
 
-struct Work<'a> {
-    scatter: &'a Scatter<'a>,
+struct Work<'a, P> {
+    scatter: &'a P,
     reduction: Reduction,
     use_init_val: bool,
     data: &'a Tensor,
@@ -222,9 +254,9 @@ struct Work<'a> {
 /// Narrow types are widened about this many elements at a time.
 const GROUP: usize = 256 << 10;
 
-impl Work<'_> {
+impl<P: Places> Work<'_, P> {
     fn run<C: Arithmetic>(&self, output: &mut Tensor) -> Result<(), OpError> {
-        let slab = self.scatter.slab;
+        let slab = self.scatter.slab();
         if output.is_empty() {
             return Ok(());
         }
@@ -257,14 +289,15 @@ impl Work<'_> {
         if self.updates.is_empty() {
             return;
         }
+        let slab = self.scatter.slab();
         let mean = self.reduction == Reduction::Mean;
-        for_rows(out, self.scatter.slab, 1, |more, out| {
-            let len = if mean { self.scatter.slab } else { 0 };
+        for_rows(out, slab, 1, |more, out| {
+            let len = if mean { slab } else { 0 };
             let mut sums = Sums::<C> {
                 counts: vec![0; len],
                 highs: vec![C::High::default(); len],
             };
-            for (i, out) in out.chunks_exact_mut(self.scatter.slab).enumerate() {
+            for (i, out) in out.chunks_exact_mut(slab).enumerate() {
                 if mean {
                     self.mean(first + more + i, out, &mut sums);
                 } else {
@@ -277,16 +310,22 @@ impl Work<'_> {
     fn slab<C: Arithmetic>(&self, slab: usize, out: &mut [C]) {
         if !self.use_init_val {
             let neutral = match self.reduction {
-                Reduction::Sum | Reduction::Mean => C::default(),
+                Reduction::Sum | Reduction::Sub | Reduction::Xor | Reduction::Mean => C::default(),
                 Reduction::Prod => C::ONE,
-                Reduction::Min => C::GREATEST,
-                Reduction::Max => C::LEAST,
+                Reduction::Min | Reduction::KeptMin => C::GREATEST,
+                Reduction::Max | Reduction::KeptMax => C::LEAST,
             };
             self.touch(slab, |place| out[place] = neutral);
         }
         match self.reduction {
             Reduction::Sum | Reduction::Mean => self.fold(slab, out, C::plus),
+            Reduction::Sub => self.fold(slab, out, C::minus),
             Reduction::Prod => self.fold(slab, out, C::times),
+            Reduction::Xor => {
+                self.fold(slab, out, |a, b| if a == b { C::default() } else { C::ONE });
+            }
+            Reduction::KeptMin => self.fold(slab, out, |a, b| if b < a { b } else { a }),
+            Reduction::KeptMax => self.fold(slab, out, |a, b| if b > a { b } else { a }),
             Reduction::Min => self.fold(slab, out, C::lesser),
             Reduction::Max => self.fold(slab, out, C::greater),
         }
@@ -348,6 +387,7 @@ trait Arithmetic: Compute {
     type High: Clone + Default + std::fmt::Debug;
 
     fn plus(self, other: Self) -> Self;
+    fn minus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;
     /// Adds to a sum of which `self` is the low part.
     fn add(&mut self, high: &mut Self::High, other: Self);
@@ -377,6 +417,10 @@ macro_rules! floats {
                 self + other
             }
 
+            fn minus(self, other: Self) -> Self {
+                self - other
+            }
+
             fn times(self, other: Self) -> Self {
                 self * other
             }
@@ -402,6 +446,10 @@ macro_rules! integers {
 
             fn plus(self, other: Self) -> Self {
                 self.wrapping_add(other)
+            }
+
+            fn minus(self, other: Self) -> Self {
+                self.wrapping_sub(other)
             }
 
             fn times(self, other: Self) -> Self {

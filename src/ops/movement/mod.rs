@@ -3,11 +3,17 @@
 mod broadcast;
 mod concat;
 mod gather;
+mod gather_elements;
+mod gather_nd;
+mod gather_tree;
+mod indices;
 mod pad;
 mod reverse;
 mod reverse_sequence;
 mod roll;
 mod scatter_elements_update;
+mod scatter_nd_update;
+mod scatter_update;
 mod slice;
 mod slice_scatter;
 mod slicing;
@@ -15,11 +21,13 @@ mod split;
 mod strided_slice;
 mod tile;
 mod transpose;
+mod unique;
 mod variadic_split;
 
 use crate::op::{OpDef, def, def_with, fixed};
 
 use scatter_elements_update::ScatterElementsUpdate;
+use scatter_nd_update::ScatterNDUpdate;
 
 pub(super) const OPS: &[OpDef] = &[
     def_with::<broadcast::Broadcast>("Broadcast", &[1], broadcast::read_1),
@@ -28,6 +36,10 @@ pub(super) const OPS: &[OpDef] = &[
     fixed("Gather", &[1], || Box::new(gather::Gather::version_1())),
     def_with::<gather::Gather>("Gather", &[7], gather::read_7),
     def::<gather::Gather>("Gather", &[8]),
+    def::<gather_elements::GatherElements>("GatherElements", &[6]),
+    def_with::<gather_nd::GatherND>("GatherND", &[5], gather_nd::read_5),
+    def::<gather_nd::GatherND>("GatherND", &[8]),
+    def::<gather_tree::GatherTree>("GatherTree", &[1]),
     def_with::<pad::Pad>("Pad", &[1], pad::read_1),
     def::<pad::Pad>("Pad", &[12]),
     def::<reverse::Reverse>("Reverse", &[1]),
@@ -37,11 +49,17 @@ pub(super) const OPS: &[OpDef] = &[
         Box::new(ScatterElementsUpdate::version_3())
     }),
     def::<ScatterElementsUpdate>("ScatterElementsUpdate", &[12]),
+    fixed("ScatterNDUpdate", &[4], || {
+        Box::new(ScatterNDUpdate::version_4())
+    }),
+    def::<ScatterNDUpdate>("ScatterNDUpdate", &[15]),
+    def::<scatter_update::ScatterUpdate>("ScatterUpdate", &[3]),
     def::<slice::Slice>("Slice", &[8]),
     def::<slice_scatter::SliceScatter>("SliceScatter", &[15]),
     def::<split::Split>("Split", &[1]),
     def::<strided_slice::StridedSlice>("StridedSlice", &[1]),
     def::<tile::Tile>("Tile", &[1]),
     def::<transpose::Transpose>("Transpose", &[1]),
+    def::<unique::Unique>("Unique", &[10]),
     def::<variadic_split::VariadicSplit>("VariadicSplit", &[1]),
 ];

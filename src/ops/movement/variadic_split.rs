@@ -82,10 +82,10 @@ fn sizes(axis: usize, size: Dimension, lengths: &[ValueRange]) -> Result<Vec<Dim
         "split_lengths add up to {all}, axis {axis} has size {size}"
     );
     let one = |i: usize| {
-        if let Length::Size(own) = lengths[i] {
-            if own.is_static() {
-                return Some(own);
-            }
+        if let Length::Size(own) = lengths[i]
+            && own.is_static()
+        {
+            return Some(own);
         }
         let rest = left(size, total(&lengths[..i]) + total(&lengths[i + 1..]))?;
         match lengths[i] {

@@ -1,0 +1,72 @@
+//! Picks slices by tuples of indices.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::gather::{BLOCK, OUTSIDE, pick};
+use super::moving::{Mover, Word, for_rows};
+use super::tuples::Tuples;
+use crate::op::OpError;
+
+/// Data seen as `[batch, places, slice]` and `[batch, count]` tuples give an output
+/// `[batch, count, slice]`.
+#[derive(Debug)]
+pub(crate) struct GatherND<'a> {
+    tuples: &'a Tuples<'a>,
+    count: usize,
+    /// The number of elements of one batch, and of a slice.
+    batch: usize,
+    slice: usize,
+    outside: AtomicUsize,
+}
+
+impl<'a> GatherND<'a> {
+    pub(crate) fn new(tuples: &'a Tuples<'a>, count: usize, batch: usize, slice: usize) -> Self {
+        Self {
+            tuples,
+            count,
+            batch,
+            slice,
+            outside: AtomicUsize::new(OUTSIDE),
+        }
+    }
+
+    /// The first tuple that was found to have an index out of range.
+    pub(crate) fn outside(self) -> Option<usize> {
+        Some(self.outside.into_inner()).filter(|&tuple| tuple != OUTSIDE)
+    }
+
+    /// The slices from `first` on.
+    fn slices<T: Word>(&self, data: &[T], first: usize, out: &mut [T]) {
+        let mut some = [0; BLOCK];
+        for (k, mut out) in out.chunks_mut(BLOCK * self.slice).enumerate() {
+            let start = first + k * BLOCK;
+            let mut some = &mut some[..out.len() / self.slice];
+            self.tuples.places(start, some);
+            if let Some(bad) = some.iter().position(|&place| place == OUTSIDE) {
+                self.outside.fetch_min(start + bad, Ordering::Relaxed);
+                return;
+            }
+            let (mut batch, mut i) = (start / self.count, start % self.count);
+            while !some.is_empty() {
+                let n = (self.count - i).min(some.len());
+                let (places, more) = some.split_at_mut(n);
+                let (now, later) = out.split_at_mut(n * self.slice);
+                let block = &data[batch * self.batch..][..self.batch];
+                pick(block, places, self.slice, now);
+                (some, out) = (more, later);
+                batch += 1;
+                i = 0;
+            }
+        }
+    }
+}
+
+impl Mover for GatherND<'_> {
+    /// Stops early if an index is out of range: see [`GatherND::outside`].
+    fn run<T: Word>(&self, inputs: &[&[T]], outputs: &mut [&mut [T]]) -> Result<(), OpError> {
+        for_rows(outputs[0], self.slice, 1, |first, out| {
+            self.slices(inputs[0], first, out);
+        });
+        Ok(())
+    }
+}

@@ -1,0 +1,133 @@
+//! Finds equal rows.
+
+use rayon::prelude::*;
+
+use crate::op::OpError;
+use crate::tensor::convert::widen;
+use crate::tensor::{Class, Tensor};
+
+/// Rows that are equal, in groups.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Groups {
+    /// The first row of each group.
+    pub(crate) firsts: Vec<usize>,
+    /// How many rows each group has.
+    pub(crate) counts: Vec<usize>,
+    /// The group of each row.
+    pub(crate) group_of: Vec<usize>,
+}
+
+/// More rows are sorted by several threads.
+const PARALLEL_ROWS: usize = 1 << 15;
+
+/// Numbers that compare as the elements do. NaN equals NaN and is greater than any number.
+///
+/// # Errors
+/// When the elements have no type.
+pub(crate) fn keys(tensor: &Tensor) -> Result<Vec<u64>, OpError> {
+    const SIGN: u64 = 1 << 63;
+    // Floats are ordered as their bits are, but for the order of those below zero.
+    let float = |bits: u64| if bits < SIGN { bits | SIGN } else { !bits };
+    let len = tensor.len();
+    Ok(match tensor.element_type().class() {
+        Some(Class::F32) => {
+            let mut values = vec![0f32; len];
+            widen(tensor, 0, &mut values);
+            let key = |x: f32| {
+                if x.is_nan() {
+                    u64::MAX
+                } else {
+                    float(f64::from(x + 0.0).to_bits())
+                }
+            };
+            values.into_iter().map(key).collect()
+        }
+        Some(Class::F64) => {
+            let mut values = vec![0f64; len];
+            widen(tensor, 0, &mut values);
+            let key = |x: f64| {
+                if x.is_nan() {
+                    u64::MAX
+                } else {
+                    float((x + 0.0).to_bits())
+                }
+            };
+            values.into_iter().map(key).collect()
+        }
+        Some(Class::I64) => {
+            let mut values = vec![0i64; len];
+            widen(tensor, 0, &mut values);
+            values
+                .into_iter()
+                .map(|x| x.cast_unsigned() ^ SIGN)
+                .collect()
+        }
+        Some(Class::U64) => {
+            let mut values = vec![0u64; len];
+            widen(tensor, 0, &mut values);
+            values
+        }
+        None => {
+            let strings = tensor.as_strings()?;
+            let mut sorted: Vec<_> = strings.iter().collect();
+            sorted.sort_unstable();
+            sorted.dedup();
+            let rank = |text| sorted.partition_point(|&other| other < text) as u64;
+            strings.iter().map(rank).collect()
+        }
+    })
+}
+
+/// Groups `rows` rows of `keys`: in ascending order, or in the order of their first rows.
+pub(crate) fn group(keys: &[u64], rows: usize, sorted: bool) -> Groups {
+    let width = keys.len() / rows.max(1);
+    let row = |i: usize| &keys[i * width..][..width];
+    let order = if width == 1 {
+        let mut order: Vec<(u64, usize)> = keys.iter().copied().zip(0..).collect();
+        if rows < PARALLEL_ROWS {
+            order.sort_unstable();
+        } else {
+            order.par_sort_unstable();
+        }
+        order.into_iter().map(|(_, i)| i).collect()
+    } else {
+        let mut order: Vec<usize> = (0..rows).collect();
+        order.sort_by(|&a, &b| row(a).cmp(row(b)));
+        order
+    };
+    let mut groups = Groups {
+        firsts: Vec::new(),
+        counts: Vec::new(),
+        group_of: vec![0; rows],
+    };
+    for &i in &order {
+        match (groups.firsts.last(), groups.counts.last_mut()) {
+            (Some(&first), Some(count)) if row(first) == row(i) => *count += 1,
+            _ => {
+                groups.firsts.push(i);
+                groups.counts.push(1);
+            }
+        }
+        groups.group_of[i] = groups.firsts.len() - 1;
+    }
+    if sorted { groups } else { groups.by_first() }
+}
+
+impl Groups {
+    fn by_first(mut self) -> Self {
+        let mut order: Vec<usize> = (0..self.firsts.len()).collect();
+        order.sort_unstable_by_key(|&group| self.firsts[group]);
+        let mut place = vec![0; order.len()];
+        for (new, &old) in order.iter().enumerate() {
+            place[old] = new;
+        }
+        self.group_of
+            .iter_mut()
+            .for_each(|group| *group = place[*group]);
+        Self {
+            firsts: order.iter().map(|&old| self.firsts[old]).collect(),
+            counts: order.iter().map(|&old| self.counts[old]).collect(),
+            group_of: self.group_of,
+        }
+    }
+}
