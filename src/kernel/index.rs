@@ -8,7 +8,7 @@ pub(crate) trait Index: Element + Copy {
     fn of(index: usize) -> Self;
 }
 
-#[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)] // inference saw that it fits
+#[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)] // the operations check that it fits
 impl Index for i32 {
     fn of(index: usize) -> Self {
         index as i32

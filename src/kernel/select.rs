@@ -87,22 +87,22 @@ fn pick<T: Word>(condition: &[bool], then: &Line<T>, other: &Line<T>, out: &mut 
     match (then, other) {
         (Line::Many(a), Line::Many(b)) => {
             for (((out, &c), a), b) in lines.zip(*a).zip(*b) {
-                *out = if c { a } else { b }.clone();
+                *out = if c { T::clone(a) } else { T::clone(b) };
             }
         }
         (Line::Many(a), Line::One(b)) => {
             for ((out, &c), a) in lines.zip(*a) {
-                *out = if c { a } else { b }.clone();
+                *out = if c { T::clone(a) } else { T::clone(b) };
             }
         }
         (Line::One(a), Line::Many(b)) => {
             for ((out, &c), b) in lines.zip(*b) {
-                *out = if c { a } else { b }.clone();
+                *out = if c { T::clone(a) } else { T::clone(b) };
             }
         }
         (Line::One(a), Line::One(b)) => {
             for (out, &c) in lines {
-                *out = if c { *a } else { *b }.clone();
+                *out = if c { T::clone(a) } else { T::clone(b) };
             }
         }
     }

@@ -182,6 +182,18 @@ pub(crate) fn expect_index_type(attribute: &str, ty: ElementType) -> Result<(), 
     Ok(())
 }
 
+/// Checks that indices below `size` can be written in a type that [`expect_index_type`] accepts.
+///
+/// # Errors
+/// When they are too large.
+pub(crate) fn expect_indices_fit(size: usize, ty: ElementType) -> Result<(), OpError> {
+    ensure!(
+        ty != ElementType::I32 || i32::try_from(size).is_ok(),
+        "indices up to {size} do not fit in {ty}"
+    );
+    Ok(())
+}
+
 /// The one element type of all inputs, as far as it is known.
 ///
 /// # Errors

@@ -21,7 +21,7 @@ pub(crate) use axis::{
 pub use def::{AttributeList, LayerData, OpDef, Weights};
 pub(crate) use def::{ReadError, ReadResult, def, def_with, fixed};
 pub use input::Input;
-pub(crate) use input::{expect_index_type, merge_types};
+pub(crate) use input::{expect_index_type, expect_indices_fit, merge_types};
 
 use crate::tensor::{ElementType, PartialShape, Tensor, TensorError, ValueRange};
 

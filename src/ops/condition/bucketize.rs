@@ -8,7 +8,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::block::{Operand, blocks};
-use crate::op::{Input, Io, Op, OpError, Output, Outputs, bail, ensure, expect_index_type};
+use crate::op::{
+    Input, Io, Op, OpError, Output, Outputs, bail, ensure, expect_index_type, expect_indices_fit,
+};
 use crate::tensor::convert::widen;
 use crate::tensor::{Class, ElementType, Tensor};
 
@@ -148,6 +150,7 @@ impl Op for Bucketize {
         let [data, buckets] = io.inputs else {
             bail!("expected 2 inputs, got {}", io.inputs.len());
         };
+        expect_indices_fit(buckets.len(), self.output_type)?;
         self.run(data, &Boundaries::new(buckets), &mut io.outputs[0]);
         Ok(())
     }

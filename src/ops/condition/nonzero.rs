@@ -7,7 +7,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::non_zero::{count, indices};
-use crate::op::{Input, Io, Op, OpError, Output, Outputs, bail, expect_index_type};
+use crate::op::{
+    Input, Io, Op, OpError, Output, Outputs, bail, expect_index_type, expect_indices_fit,
+};
 use crate::tensor::{Dimension, ElementType, Tensor};
 
 /// The indices of the elements that are not zero.
@@ -43,6 +45,8 @@ impl Op for NonZero {
         let [data] = io.inputs else {
             bail!("expected 1 input, got {}", io.inputs.len());
         };
+        let longest = data.shape().iter().copied().max().unwrap_or(0);
+        expect_indices_fit(longest, self.output_type)?;
         let out = &mut io.outputs[0];
         // Inference counts, where it is given the elements.
         let found = match out.shape()[..] {

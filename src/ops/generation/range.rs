@@ -83,18 +83,29 @@ fn float(tensor: &Tensor, name: &str) -> Result<f64, OpError> {
 
 /// The numbers between known scalars.
 fn numbers(scalars: [&Tensor; 3], ty: ElementType) -> Result<Numbers, OpError> {
-    let zero = "step is 0, expected another number";
+    let zero = || {
+        let number = float(scalars[2], NAMES[2]).unwrap_or_default();
+        let cast = match number {
+            0.0 => String::new(),
+            _ => format!(", which is 0 as {ty}"),
+        };
+        OpError::new(format!("step is {number}{cast}, expected another number"))
+    };
     if ty.is_integer() {
         let [start, stop, step] = [0, 1, 2].map(|i| integer(scalars[i], NAMES[i]));
         let (start, stop, step) = (start?, stop?, step?);
-        ensure!(step != 0, "{zero}");
+        if step == 0 {
+            return Err(zero());
+        }
         let count = steps(stop - start, step);
         let count = usize::try_from(count).unwrap_or(usize::MAX - 1);
         return Ok(Numbers::Integers(start, step, count));
     }
     let [start, stop, step] = [0, 1, 2].map(|i| float(scalars[i], NAMES[i]));
     let (start, stop, step) = (start?, stop?, step?);
-    ensure!(step != 0.0, "{zero}");
+    if step == 0.0 {
+        return Err(zero());
+    }
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // the cast saturates
     let count = ((stop - start) / step).ceil().max(0.0) as usize;
     Ok(Numbers::Floats(start, step, count.min(usize::MAX - 1)))

@@ -1,3 +1,5 @@
+//! Tests of Range.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -99,10 +99,10 @@ impl Pad {
     ) -> Result<Dimension, OpError> {
         let (b_min, b_max) = self.pad(begin, size, "pads_begin", axis)?;
         let (e_min, e_max) = self.pad(end, size, "pads_end", axis)?;
-        if let (Some(b), Some(e)) = (begin.value(), end.value()) {
-            if i128::from(b) + i128::from(e) == 0 {
-                return Ok(size);
-            }
+        if let (Some(b), Some(e)) = (begin.value(), end.value())
+            && i128::from(b) + i128::from(e) == 0
+        {
+            return Ok(size);
         }
         let add = |size: usize, b: Option<i128>, e: Option<i128>| {
             let sum = (size as i128 + b? + e?).max(0);

@@ -1,3 +1,5 @@
+//! Tests of Pad.
+
 use proptest::prelude::*;
 
 use super::*;

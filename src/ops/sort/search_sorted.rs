@@ -11,7 +11,8 @@ use crate::kernel::dispatch::{Lane, lane};
 use crate::kernel::index::Index;
 use crate::kernel::search::Search;
 use crate::op::{
-    Input, Io, Op, OpError, Output, Outputs, bail, ensure, expect_index_type, merge_types,
+    Input, Io, Op, OpError, Output, Outputs, bail, ensure, expect_index_type, expect_indices_fit,
+    merge_types,
 };
 use crate::tensor::{Dimension, ElementType, PartialShape, Tensor};
 
@@ -111,6 +112,8 @@ impl Op for SearchSorted {
         let [sorted, values] = io.inputs else {
             bail!("expected 2 inputs, got {}", io.inputs.len());
         };
+        let longest = sorted.shape().last().copied().unwrap_or(0);
+        expect_indices_fit(longest, self.output_type)?;
         let out = &mut io.outputs[0];
         if self.output_type == ElementType::I32 {
             self.run::<i32>(sorted, values, out.as_mut_slice()?)

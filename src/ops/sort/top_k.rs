@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::kernel::{self, moving::move_elements, top_k::Values};
 use crate::op::{
     Input, Io, LayerData, Op, OpError, Output, Outputs, ReadResult, attrs, bail, ensure,
-    expect_index_type, normalize_axis,
+    expect_index_type, expect_indices_fit, normalize_axis,
 };
 use crate::tensor::{Dimension, ElementType};
 
@@ -131,11 +131,7 @@ impl Op for TopK {
         if values.is_empty() {
             return Ok(());
         }
-        ensure!(
-            self.index_element_type != ElementType::I32 || i32::try_from(shape[axis]).is_ok(),
-            "indices of an axis of size {} do not fit in i32",
-            shape[axis]
-        );
+        expect_indices_fit(shape[axis], self.index_element_type)?;
         let kernel = kernel::top_k::TopK {
             axis: shape[axis],
             inner: shape[axis + 1..].iter().product(),

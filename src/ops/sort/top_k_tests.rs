@@ -1,3 +1,5 @@
+//! Tests of TopK.
+
 use proptest::prelude::*;
 
 use super::*;
