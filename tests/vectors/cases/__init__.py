@@ -1,4 +1,6 @@
 """The cases of every operation version, by family."""
 
-from . import arithmetic, convert, gather, movement, reduction, scatter, shape  # noqa: F401
+from . import (  # noqa: F401
+    arithmetic, condition, convert, gather, generation, movement, reduction, scatter, shape, slices, sort, sparse,
+)
 from .common import CASES  # noqa: F401

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from .common import Case, INF, INT_TYPES, NAN, P, WIDE_FLOATS, operation, seq
+from .common import COMPUTED, Case, INF, INT_TYPES, NAN, P, WIDE_FLOATS, c, operation, p, seq
 from .types import encode, limits
 
 
@@ -82,3 +82,25 @@ def binary(op):
 
 for _op in ("Add", "Subtract", "Multiply", "Divide", "Maximum", "Minimum"):
     binary(_op)
+
+
+@operation("CumSum-3")
+def cum_sum():
+    def s(name, x, axis=None, exclusive=None, reverse=None, et="f32", at="i64"):
+        args = [P(et, x) if isinstance(x, np.ndarray) else p(et, x)] + ([] if axis is None else [c(at, axis)])
+        attrs = {k: v for k, v in (("exclusive", exclusive), ("reverse", reverse)) if v is not None}
+        return Case(name, "CumSum", "opset3", args, attrs)
+    for et in ["f32"] + COMPUTED:
+        yield s(f"{et}-axis1", [[1, 2, 3], [4, 0, 5]], 1, et=et)
+    for exclusive in (False, True):
+        for reverse in (False, True):
+            yield s(f"{'exclusive' if exclusive else 'inclusive'}-{'reverse' if reverse else 'forward'}", [1, 2, 3, 4, 5], 0, exclusive, reverse)
+    yield s("axis-i32", [[1, 2], [3, 4]], 0, at="i32")
+    yield s("axis-minus1-reverse", [[1, 2, 3], [4, 5, 6]], -1, False, True)
+    yield s("middle-axis-exclusive", seq("f32", (2, 3, 2)), 1, True)
+    yield s("rank6", seq("f32", (1, 2, 3, 1, 2, 1)), 2, True, True)
+    yield s("empty", seq("f32", (2, 0)), 1)
+    yield s("empty-other-axis", seq("f32", (0, 3)), 1)
+    yield s("size-one-exclusive", [[5], [6]], 1, True)
+    yield s("i8-wrap", [100, 100, 100], 0, et="i8")
+    yield s("inf-nan", [1., INF, 2, -INF, 3], 0)

@@ -74,3 +74,24 @@ def ints(values, et="i64", shape=None):
 
 def dims(shape):
     return "x".join(map(str, shape)) if shape else "scalar"
+
+
+def p(et, values):
+    """An input of numbers as they are written."""
+    return P(et, encode(et, values))
+
+
+def c(et, values):
+    """A constant of numbers as they are written."""
+    return C(et, encode(et, values))
+
+
+def small(et, shape):
+    """As `seq`, but without the large integers that the CPU plugin moves as `i32` or `f32`."""
+    return encode(et, np.arange(math.prod(shape)).reshape(shape)) if et in ("i32", "i64", "u64") else seq(et, shape)
+
+
+# Types to move that differ in size, order or kind.
+MOVED = ["boolean", "bf16", "f16", "f64", "i8", "u16", "i32", "i64", "u64", "string"]
+# Types to compute in that are not `f32`.
+COMPUTED = ["bf16", "f16", "f64", "i8", "u8", "i32", "i64", "u64"]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .common import C, Case, MOST, P, SOME, ints, operation, seq
+from .common import C, Case, MOST, MOVED, P, SOME, c, ints, operation, p, seq, small
 from .types import STORED
 
 
@@ -100,3 +100,111 @@ def transpose():
     yield t("rank7", (1, 2, 1, 2, 3, 1, 2), [6, 0, 4, 2, 3, 1, 5])
     yield t("negative-order", (2, 3, 4), [-1, 0, 1])
     yield t("empty-tensor", (2, 0, 3), [2, 1, 0])
+
+
+@operation("Tile-1")
+def tile():
+    def t(name, shape, repeats, et="f32", rt="i64", const=True, doubt=None):
+        r = np.array(repeats, dtype=STORED[rt])
+        return Case(name, "Tile", "opset1", [P(et, seq(et, shape)), (C if const else P)(rt, r)], doubt=doubt)
+    for et in MOVED:
+        yield t(f"{et}-2x3", (2, 2), [2, 3], et)
+    yield t("repeats-i32", (2, 1), [1, 3], rt="i32")
+    yield t("fewer-repeats", (2, 1, 3), [2, 2])
+    yield t("more-repeats", (3,), [2, 1, 2])
+    yield t("no-repeats", (2, 3), np.zeros((0,)), doubt={"cpu": "leaves the output as it was"})
+    yield t("ones", (2, 3), [1, 1])
+    yield t("scalar", (), [3])
+    yield t("zero-repeats", (2, 3), [2, 0])
+    yield t("empty-data", (0, 3), [2, 2])
+    yield t("rank6", (1, 2, 1, 1, 2, 1), [2, 1, 1, 3, 2, 1])
+    yield t("inputs", (2, 2), [2, 3], const=False)
+
+
+def pad(version):
+    @operation(f"Pad-{version}")
+    def cases():
+        def q(name, shape, begin, end, mode="constant", value=None, et="f32", pt="i64", doubt=None):
+            args = [P(et, seq(et, shape)), ints(begin, pt), ints(end, pt)]
+            if value is not None:
+                args.append(c(et, value))
+            return Case(name, "Pad", f"opset{version}", args, {"pad_mode": mode}, doubt=doubt)
+        values = {"boolean": True, "string": "pad"}
+        for et in ("boolean", "f16", "u8", "i64", "string") if version == 12 else ("f16", "u8", "i64"):
+            yield q(f"{et}-constant", (3, 4), [0, 1], [2, 3], value=values.get(et, 7), et=et)
+        for mode in ("edge", "reflect", "symmetric"):
+            yield q(f"f32-{mode}", (3, 4), [0, 1], [2, 3], mode)
+            yield q(f"i8-{mode}-3d", (2, 2, 3), [1, 0, 2], [0, 1, 2], mode, et="i8", pt="i32")
+        yield q("f32-reflect-most", (3, 4), [2, 3], [2, 3], "reflect")
+        yield q("f32-symmetric-most", (3, 4), [3, 4], [3, 4], "symmetric")
+        yield q("f32-edge-rank5", (1, 2, 1, 2, 1), [1, 0, 0, 1, 0], [0, 1, 2, 0, 1], "edge")
+        yield q("f32-constant-no-value", (2, 3), [1, 0], [0, 2])
+        yield q("f32-constant-rank6", (1, 2, 1, 2, 1, 1), [1, 0, 0, 1, 0, 1], [0, 1, 1, 0, 0, 0], value=-1.5)
+        yield q("f32-constant-empty-data", (0, 2), [1, 1], [1, 0], value=2)
+        yield q("f32-edge-nothing", (2, 3), [0, 0], [0, 0], "edge")
+        if version == 1:
+            return
+        for mode in ("constant", "edge"):
+            yield q(f"f32-{mode}-cropped", (3, 4), [-1, -1], [-1, -1], mode)
+        for mode in ("constant", "edge", "reflect", "symmetric"):
+            yield q(f"f32-{mode}-mixed", (3, 4), [2, -1], [-1, 3], mode)
+        yield q("f32-constant-cropped-to-nothing", (3, 4), [-2, 0], [-1, 1], value=5)
+
+
+pad(1)
+pad(12)
+
+
+@operation("Reverse-1")
+def reverse():
+    def r(name, shape, axes, et="f32", mode="index", at="i64"):
+        return Case(name, "Reverse", "opset1", [P(et, seq(et, shape)), c("boolean" if mode == "mask" else at, axes)], {"mode": mode})
+    for et in MOVED[:-1]:
+        yield r(f"{et}-axis1", (2, 4), [1], et)
+    yield r("axis0-i32", (3, 2), [0], at="i32")
+    yield r("two-axes-u8", (2, 3, 2), [2, 0], at="u8")
+    yield r("no-axes", (2, 3), [])
+    yield r("rank1", (5,), [0])
+    yield r("rank5", (1, 2, 2, 1, 3), [1, 4])
+    yield r("all-axes", (2, 3), [0, 1])
+    yield r("empty-data", (0, 3), [1])
+    yield r("mask-one", (2, 3), [0, 1], mode="mask")
+    yield r("mask-two", (2, 3, 2), [1, 0, 1], mode="mask")
+    yield r("mask-none", (2, 3), [0, 0], "i32", mode="mask")
+
+
+@operation("ReverseSequence-1")
+def reverse_sequence():
+    def r(name, shape, lengths, attrs, et="f32", lt="i32"):
+        return Case(name, "ReverseSequence", "opset1", [P(et, small(et, shape)), p(lt, lengths)], attrs)
+    for et in MOVED:
+        yield r(f"{et}-default-axes", (3, 4), [2, 4, 1], {}, et)
+    for lt in ("i64", "u8", "f32"):
+        yield r(f"lengths-{lt}", (3, 4), [2, 4, 3], {"batch_axis": 0, "seq_axis": 1}, lt=lt)
+    yield r("axes-of-3", (2, 3, 2), [3, 2], {"batch_axis": 0, "seq_axis": 1})
+    yield r("batch-after-sequence", (4, 3, 2), [4, 1, 2], {"batch_axis": 1, "seq_axis": 0})
+    yield r("batch-last", (2, 3, 2), [3, 2], {"batch_axis": 2, "seq_axis": 1})
+    yield r("negative-axes", (2, 3, 4), [4, 3, 2], {"batch_axis": -2, "seq_axis": -1})
+    yield r("rank6", (1, 2, 1, 2, 3, 1), [3, 2], {"batch_axis": 1, "seq_axis": 4})
+    yield r("one-batch", (1, 5), [3], {"batch_axis": 0, "seq_axis": 1})
+
+
+@operation("Roll-7")
+def roll():
+    def r(name, shape, shift, axes, et="f32", it="i64", const=True):
+        make = C if const else P
+        return Case(name, "Roll", "opset7", [P(et, small(et, shape))] + [make(it, np.array(x, dtype=STORED[it])) for x in (shift, axes)])
+    for et in MOVED[:-1]:
+        yield r(f"{et}-axis1", (2, 4), [1], [1], et)
+    yield r("scalars", (2, 4), 1, 0)
+    yield r("scalar-shift-two-axes", (3, 4), 1, [0, 1])
+    yield r("two-axes-i32", (3, 4), [2, -1], [0, 1], it="i32")
+    yield r("negative-shift", (5,), [-2], [0])
+    yield r("shift-beyond-the-size", (5,), [13], [0])
+    yield r("shift-far-below", (2, 3), [-7], [-1])
+    yield r("negative-axes", (2, 3, 2), [1, 2], [-3, -2])
+    yield r("same-axis-twice", (4, 2), [1, 2], [0, 0])
+    yield r("same-axis-with-signs", (4, 2), [3, -1], [0, -2])
+    yield r("nothing", (2, 3), [0], [1])
+    yield r("rank6", (1, 2, 1, 3, 2, 1), [1, 2, 1], [1, 3, 4])
+    yield r("inputs", (3, 4), [2, -1], [0, 1], const=False)

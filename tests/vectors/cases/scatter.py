@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .common import Case, INF, MOST, NAN, P, SOME, ints, operation, seq
+from .common import Case, INF, MOST, MOVED, NAN, P, SOME, ints, operation, seq
 from .types import STORED, encode, limits
 
 
@@ -62,3 +62,66 @@ def scatter(version):
 
 scatter(3)
 scatter(12)
+
+
+@operation("ScatterUpdate-3")
+def scatter_update():
+    def s(name, shape, index, axis, et="f32", it="i32", flat=False, at="i64"):
+        idx = np.array(index, dtype=STORED[it])
+        a = axis % len(shape)
+        updates = seq(et, shape[:a] + idx.shape + shape[a + 1:], 40, 3)
+        return Case(name, "ScatterUpdate", "opset3", [P(et, seq(et, shape)), P(it, idx), P(et, updates), ints([axis] if flat else axis, at)])
+    for et in MOVED:
+        yield s(f"{et}-axis0", (4, 3), [3, 0], 0, et)
+    yield s("f32-index-i64", (4, 3), [3, 0], 0, it="i64")
+    yield s("f32-axis1", (2, 4), [1, 3, 0], 1)
+    yield s("f32-axis1-of-3", (2, 3, 2), [2, 0], 1, flat=True)
+    yield s("f32-axis-minus1", (2, 3, 2), [1], -1, at="i32")
+    yield s("f32-axis-minus2-index-2x2", (2, 5, 2), [[4, 0], [1, 2]], -2)
+    yield s("f32-index-rank3", (6,), [[[5], [0]], [[2], [3]]], 0)
+    yield s("f32-scalar-index", (3, 2), 1, 0)
+    yield s("f32-no-index", (3, 2), np.zeros((0,)), 0)
+    yield s("f32-no-columns", (3, 0), [2, 1], 0)
+    yield s("f32-rank6", (1, 2, 1, 3, 1, 2), [2, 0], 3)
+    yield s("i32-all-places", (5,), [4, 2, 0, 1, 3], 0, "i32")
+
+
+def scatter_nd(version):
+    @operation(f"ScatterNDUpdate-{version}")
+    def cases():
+        def s(name, shape, index, et="f32", it="i32", reduction=None, data=None, updates=None, doubt=None):
+            idx = np.array(index, dtype=STORED[it])
+            to = idx.shape[:-1] + tuple(shape[idx.shape[-1]:])
+            d = seq(et, shape) if data is None else encode(et, data)
+            u = seq(et, to, 40, 3) if updates is None else encode(et, updates)
+            attrs = {} if reduction is None else {"reduction": reduction}
+            return Case(name, "ScatterNDUpdate", f"opset{version}", [P(et, d), P(it, idx), P(et, u)], attrs, doubt=doubt)
+        for et in (MOVED if version == 4 else ["f16", "i64"]):
+            yield s(f"{et}-elements", (8,), [[4], [3], [1], [7]], et)
+        yield s("f32-index-i64", (8,), [[4], [3], [1], [7]], it="i64")
+        yield s("f32-slices", (4, 2, 2), [[0], [2]])
+        yield s("f32-slices-of-two", (2, 3, 2), [[1, 2], [0, 0]])
+        yield s("f32-elements-of-two", (3, 3), [[0, 1], [2, 2], [1, 0]])
+        yield s("f32-leading-dims", (3, 2, 2), [[[2, 1]], [[0, 0]]])
+        yield s("f32-one-index", (4,), [2])
+        yield s("f32-no-index", (3, 2), np.zeros((0, 1)))
+        yield s("f32-no-columns", (3, 0), [[1]])
+        if version == 4:
+            yield s("f32-rank6", (1, 2, 1, 2, 1, 2), [[0, 1, 0, 1], [0, 0, 0, 1]])
+            return
+        yield s("f32-negative", (8,), [[4], [3], [1], [7], [-2], [-4]])
+        yield s("f32-negative-two", (2, 3), [[-1, -3], [-2, 2]])
+        for r in ("none", "sum", "sub", "prod", "min", "max"):
+            again = [[0], [2], [-3], [3]] if r == "none" else [[0], [2], [-3], [-3], [0]]
+            for et in ("f32", "i32") if r in ("sum", "min") else ["f32"]:
+                yield s(f"{et}-{r}", (4,), again, et, reduction=r, data=[1, 2, 3, 4], updates=[10, 20, -30, 40, 50][:len(again)])
+            if r in ("sum", "sub", "prod"):
+                yield s(f"boolean-{r}", (4,), [[0], [1], [2], [3]], "boolean", reduction=r, data=[0, 0, 1, 1], updates=[0, 1, 0, 1])
+            if r in ("sum", "max"):
+                yield s(f"f16-{r}-slices", (3, 2), [[2], [0], [2]], "f16", reduction=r, data=[[1, 2], [3, 4], [5, 6]],
+                        updates=[[7, -8], [9, 1], [2, 3]])
+        yield s("u8-sum-wrap", (2,), [[0], [1]], "u8", reduction="sum", data=[250, 3], updates=[10, 4])
+
+
+scatter_nd(4)
+scatter_nd(15)
