@@ -6,14 +6,14 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::kernel::gather::out_of_range;
 use crate::kernel::moving::move_elements;
 use crate::kernel::scatter::{self, Scatter};
 use crate::op::{
     Input, Io, Moves, Op, OpError, Output, Outputs, allowed_axes, allowed_indices, bail, ensure,
     merge_types, normalize_axis,
 };
-use crate::tensor::convert::widen;
-use crate::tensor::{Class, ElementType, PartialShape, Tensor};
+use crate::tensor::{ElementType, PartialShape};
 
 /// How updates are combined with what is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
@@ -118,45 +118,6 @@ fn check_shapes(
         );
     }
     Ok(())
-}
-
-/// The error for the index at a position.
-fn out_of_range(
-    indices: &Tensor,
-    position: usize,
-    axis: usize,
-    size: usize,
-    from_end: bool,
-) -> OpError {
-    let index = if indices.element_type().class() == Some(Class::U64) {
-        let mut index = [0u64];
-        widen(indices, position, &mut index);
-        index[0].to_string()
-    } else {
-        let mut index = [0i64];
-        widen(indices, position, &mut index);
-        index[0].to_string()
-    };
-    let mut rest = position;
-    let mut place: Vec<usize> = indices
-        .shape()
-        .iter()
-        .rev()
-        .map(|&dim| {
-            let i = rest % dim;
-            rest /= dim;
-            i
-        })
-        .collect();
-    place.reverse();
-    let least = if from_end && size > 0 {
-        format!("-{size}")
-    } else {
-        "0".to_owned()
-    };
-    OpError::new(format!(
-        "index {index} at {place:?} is out of range for axis {axis} of size {size}, expected {least}..{size}"
-    ))
 }
 
 impl Op for ScatterElementsUpdate {

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::ops::testing::{assert_picked, counted, dynamic, index, run};
+use crate::tensor::Tensor;
 
 fn scatter(
     reduction: Reduction,
