@@ -3,8 +3,8 @@
 //! Indices out of range are errors in all of them. Versions that do not speak of negative indices
 //! take them as later ones do: counted from the end.
 
-use super::{Mapped, Mapping, Operator, Refusal, Result, registered, row};
-use crate::onnx::ops::Guard;
+use super::{Mapped, Mapping, Operator, Refusal, Result, registered, resolve, row};
+use crate::onnx::ops::{GATHER_ELEMENTS, GatherElements, Guard};
 use crate::tensor::Tensor;
 
 pub(super) const OPERATORS: &[Operator] = &[
@@ -43,9 +43,12 @@ fn gather(m: &mut Mapping<'_, '_>) -> Result<Mapped> {
 fn gather_elements(m: &mut Mapping<'_, '_>) -> Result<Mapped> {
     let inputs = m.inputs(["data", "indices"])?;
     let axis = m.attributes.int("axis")?.unwrap_or(0);
-    let attributes = [("axis", &*axis.to_string())];
-    let guard = Guard::Along(axis);
-    m.guarded(guard, "GatherElements", "opset6", &attributes, &inputs)
+    let op = GatherElements {
+        axis,
+        inner: resolve("GatherElements", "opset6", &[("axis", &axis.to_string())])?,
+        slice: resolve("Slice", "opset8", &[])?,
+    };
+    Ok(m.own(op, &GATHER_ELEMENTS, &inputs))
 }
 
 fn gather_nd(m: &mut Mapping<'_, '_>) -> Result<Mapped> {

@@ -2,7 +2,8 @@
 //!
 //! Axes are an attribute until version 13 of ReduceSum and version 18 of the others, then an
 //! input. Where they are known, the operation of the registry does it; where they are left out or
-//! only known later, one of our own finds them.
+//! only known later, one of our own finds them. That one also does the extremes, which differ from
+//! the registry's for no elements.
 
 use super::{Mapped, Mapping, Operator, Result, resolve, row};
 use crate::graph::Port;
@@ -35,6 +36,8 @@ struct Reduction {
     name: &'static str,
     opset: &'static str,
     boolean: Option<&'static str>,
+    /// What no floats reduce to, if the registry says something else.
+    empty: Option<f32>,
     /// The version whose axes are an input.
     axes_since: u8,
 }
@@ -44,6 +47,7 @@ const fn reduction(name: &'static str, opset: &'static str) -> Reduction {
         name,
         opset,
         boolean: None,
+        empty: None,
         axes_since: 18,
     }
 }
@@ -58,10 +62,12 @@ const SUM: Reduction = Reduction {
 };
 const MAX: Reduction = Reduction {
     boolean: Some("ReduceLogicalOr"),
+    empty: Some(f32::NEG_INFINITY),
     ..reduction("ReduceMax", "opset1")
 };
 const MIN: Reduction = Reduction {
     boolean: Some("ReduceLogicalAnd"),
+    empty: Some(f32::INFINITY),
     ..reduction("ReduceMin", "opset1")
 };
 /// The first version of the extremes that takes booleans.
@@ -140,7 +146,7 @@ fn over(
     let keep = keep_dims.to_string();
     let attributes = [("keep_dims", keep.as_str())];
     let inner = resolve(reduction.name, reduction.opset, &attributes)?;
-    if arguments.known && boolean.is_none() {
+    if arguments.known && boolean.is_none() && reduction.empty.is_none() {
         return Ok(inner);
     }
     let boolean = boolean.map(|name| resolve(name, "opset1", &attributes));
@@ -149,6 +155,7 @@ fn over(
         boolean: boolean.transpose()?,
         keep_dims,
         noop_with_empty_axes: arguments.noop_with_empty_axes,
+        empty: reduction.empty,
     };
     Ok(Inner {
         op: Box::new(op),

@@ -7,7 +7,8 @@
 //! | from | to | rule |
 //! |---|---|---|
 //! | float | boolean | NaN is true |
-//! | number | f8e4m3, f8e5m2 | with `saturate`, what is too large becomes the largest number |
+//! | number | f8e4m3, f8e5m2 | rounded once, ties to even; with `saturate`, what is too large becomes the largest number |
+//! | number | f4e2m1 | NaN, of which the document does not speak, becomes -0 as in the tests of ONNX |
 //! | number | f8e8m0 | rounded to a power of two as `round_mode` says; without `saturate`, what is out of range becomes NaN |
 //! | string | number | plain or scientific notation, `INF` and `NaN` in any case; an integer cuts the fraction off |
 //! | number | string | plain notation, as short as it can be read back; `INF`, `-INF`, `NaN` |
@@ -20,6 +21,7 @@ use super::Inner;
 use crate::op::{Input, Io, Op, OpError, Output, Outputs, bail, ensure};
 use crate::tensor::convert::{convert, convert_into};
 use crate::tensor::{Class, ElementType, Tensor, Text, ValueRange};
+use ElementType as E;
 
 /// How a number becomes a power of two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -68,9 +70,9 @@ impl Op for Cast {
             return Ok(convert_into(input, output)?);
         }
         match (from, to) {
-            (ElementType::String, _) => self.parse(input, output),
-            (_, ElementType::String) => write(input, output.as_mut_strings()?),
-            (_, ElementType::Boolean) if from.is_float() => {
+            (E::String, _) => self.parse(input, output),
+            (_, E::String) => write(input, output.as_mut_strings()?),
+            (_, E::Boolean) if from.is_float() => {
                 let wide = convert(input, ElementType::F64)?;
                 let numbers = wide.as_slice::<f64>()?;
                 for (out, &x) in output.as_mut_slice::<bool>()?.iter_mut().zip(numbers) {
@@ -78,9 +80,7 @@ impl Op for Cast {
                 }
                 Ok(())
             }
-            (_, ElementType::F8e4m3 | ElementType::F8e5m2 | ElementType::F8e8m0) => {
-                Ok(self.narrow(input, output)?)
-            }
+            (_, E::F4e2m1 | E::F8e4m3 | E::F8e5m2 | E::F8e8m0) => self.narrow(input, output),
             _ => self.inner.op.eval(io),
         }
     }
@@ -97,47 +97,43 @@ impl Op for Cast {
 }
 
 impl Cast {
-    /// Writes numbers in a float format of eight bits.
+    /// Writes numbers in a small float format.
     fn narrow(&self, input: &Tensor, output: &mut Tensor) -> Result<(), OpError> {
-        let mut wide = convert(input, ElementType::F32)?;
-        let numbers = wide.as_mut_slice::<f32>()?;
-        let limit = match self.to {
-            ElementType::F8e4m3 => 448.0,
-            _ => 57344.0,
-        };
-        match self.to {
-            ElementType::F8e8m0 => {
-                for x in numbers {
-                    *x = self.power_of_two(*x);
-                }
-            }
-            _ if self.saturate => {
-                // NaN stays NaN.
-                numbers.iter_mut().for_each(|x| *x = x.clamp(-limit, limit));
-            }
-            _ => {}
+        let mut wide = convert(input, ElementType::F64)?;
+        for x in wide.as_mut_slice::<f64>()? {
+            *x = self.narrowed(*x);
         }
+        // What is representable is converted exactly, and what is too large as it has to be.
         Ok(convert_into(&wide, output)?)
     }
 
+    fn narrowed(&self, x: f64) -> f64 {
+        let (rounded, most) = match self.to {
+            ElementType::F8e4m3 => (round(x, -6, 3), 448.0),
+            ElementType::F8e5m2 => (round(x, -14, 2), 57344.0),
+            ElementType::F8e8m0 => return self.power_of_two(x),
+            _ if x.is_nan() => return -0.0,
+            _ => return x,
+        };
+        if self.saturate {
+            // NaN stays NaN.
+            rounded.clamp(-most, most)
+        } else {
+            rounded
+        }
+    }
+
     /// The power of two of f8e8m0 for a number, or NaN.
-    fn power_of_two(&self, x: f32) -> f32 {
-        /// What is below has no code.
-        const LEAST: f32 = f32::MIN_POSITIVE / 2.0;
-        const MOST: f32 = 1.701_411_8e38;
+    fn power_of_two(&self, x: f64) -> f64 {
+        let (least, most) = (2f64.powi(-127), 2f64.powi(127));
         if x.is_nan() {
             return x;
         }
-        if !self.saturate && !(LEAST..=MOST).contains(&x) {
-            return f32::NAN;
+        if !self.saturate && !(least..=most).contains(&x) {
+            return f64::NAN;
         }
-        let x = x.clamp(LEAST, MOST);
-        // Below the smallest normal number there is but one power of two with a code.
-        let down = if x < f32::MIN_POSITIVE {
-            LEAST
-        } else {
-            f32::from_bits(x.to_bits() & 0x7f80_0000)
-        };
+        let x = x.clamp(least, most);
+        let down = f64::from_bits(x.to_bits() & f64::INFINITY.to_bits());
         let up = match self.round_mode {
             RoundMode::Up => x > down,
             RoundMode::Down => false,
@@ -180,6 +176,17 @@ impl Cast {
             outputs: std::slice::from_mut(output),
         })
     }
+}
+
+/// The nearest number of a format with this least exponent and so many bits of mantissa, ties to
+/// even, as if its exponent had no end.
+fn round(x: f64, least: i32, bits: i32) -> f64 {
+    if !x.is_finite() || x == 0.0 {
+        return x;
+    }
+    let power = f64::from_bits(x.to_bits() & f64::INFINITY.to_bits());
+    let unit = power.max(2f64.powi(least)) * 2f64.powi(-bits);
+    (x / unit).round_ties_even() * unit
 }
 
 fn float(text: &Text) -> Option<f64> {
@@ -347,6 +354,24 @@ mod tests {
         assert_eq!(found[6], f32::INFINITY);
         let nan = back(&cast(ElementType::F8e4m3, true, RoundMode::Up), &[f32::NAN]);
         assert!(nan[0].is_nan());
+    }
+
+    /// Every number halfway between two codes of a format, and its neighbours.
+    #[test]
+    fn ties() {
+        for (ty, most) in [(ElementType::F8e4m3, 448.0), (ElementType::F8e5m2, 57344.0)] {
+            let op = cast(ty, true, RoundMode::Up);
+            let codes = crate::tensor::float::values(ty).expect("a format of eight bits");
+            let numbers = codes[..128].iter().filter(|x| **x <= most);
+            let numbers: Vec<f32> = numbers.copied().collect();
+            for (code, pair) in numbers.windows(2).enumerate() {
+                let middle = (pair[0] + pair[1]) / 2.0;
+                let even = pair[code % 2];
+                let found = back(&op, &[middle.next_down(), middle, middle.next_up()]);
+                assert_eq!(found, [pair[0], even, pair[1]], "{ty} {middle}");
+                assert_eq!(back(&op, &[-middle]), [-even]);
+            }
+        }
     }
 
     #[test]

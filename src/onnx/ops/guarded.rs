@@ -2,15 +2,13 @@
 //!
 //! | operator | rule |
 //! |---|---|
-//! | Gather, GatherElements | an index along an axis of size s is in -s..s |
-//! | GatherND, ScatterND | so is each index of a tuple; ranks and batch dimensions fit |
+//! | Gather | an index along an axis of size s is in -s..s |
+//! | GatherND, ScatterND | ranks, batch dimensions and the size of tuples fit |
 //! | Squeeze | the axes given have dimensions of 1; no axes is not all of them |
 //! | Unsqueeze | the axes are distinct |
 //! | Reshape with `allowzero` | 0 and -1 do not come together |
 //!
 //! <https://onnx.ai/onnx/operators/>
-
-use std::borrow::Cow;
 
 use serde::{Serialize, Serializer};
 
@@ -19,8 +17,8 @@ use crate::kernel::gather::{first_outside, out_of_range, positions};
 use crate::op::{
     Input, Io, Moves, Op, OpError, Output, Outputs, allowed_indices, bail, ensure, normalize_axis,
 };
-use crate::tensor::convert::{BLOCK, to_i64, widen};
-use crate::tensor::{Class, Element, ElementType, Tensor, ValueRange};
+use crate::tensor::convert::{BLOCK, widen};
+use crate::tensor::{Class, ElementType, Tensor, ValueRange};
 
 /// A rule that the registry's operation does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,8 +82,7 @@ impl Op for Guarded {
         };
         let counted = match self.guard {
             Guard::Along(axis) => along(data, indices, axis)?,
-            Guard::Tuples { batch_dims, .. } => tuples(data, indices, batch_dims)?,
-            Guard::Ones | Guard::Distinct | Guard::ZeroOrRest => None,
+            _ => None,
         };
         let Some(counted) = &counted else {
             return self.inner.op.eval(io);
@@ -115,14 +112,6 @@ impl Op for Guarded {
         match self.guard {
             Guard::Along(axis) if index == 1 => {
                 allowed_indices(data, &Input::of(&Tensor::scalar(axis)), true)
-            }
-            Guard::Tuples { batch_dims, .. } if index == 1 => {
-                let first = usize::try_from(batch_dims).ok()?;
-                let count = inputs.get(1)?.shape.dims()?.last()?.value()?;
-                let dims = data.shape.dims()?.get(first..first.checked_add(count)?)?;
-                let size = dims.iter().map(|dim| dim.min()).min()?;
-                let size = i64::try_from(size).ok()?;
-                Some((-size, size - 1))
             }
             _ => self.inner.op.allowed(inputs, index),
         }
@@ -214,7 +203,7 @@ fn check_zero_or_rest(shape: &Input<'_>) -> Result<(), OpError> {
 
 /// Checks indices along an axis. Gives them counted from the start, if some are counted from the
 /// end.
-fn along(data: &Tensor, indices: &Tensor, axis: i64) -> Result<Option<Tensor>, OpError> {
+pub(super) fn along(data: &Tensor, indices: &Tensor, axis: i64) -> Result<Option<Tensor>, OpError> {
     let axis = normalize_axis(axis, data.shape().rank())?;
     let size = data.shape()[axis];
     if let Some(place) = first_outside(indices, size, true) {
@@ -246,45 +235,4 @@ fn any_negative(tensor: &Tensor) -> bool {
         widen(tensor, start, block);
         block.iter().any(|&x| x < 0)
     })
-}
-
-/// Checks tuples of indices. Gives them counted from the start, if some are counted from the end.
-fn tuples(data: &Tensor, indices: &Tensor, batch_dims: i64) -> Result<Option<Tensor>, OpError> {
-    let count = indices.shape().last().copied().unwrap_or(0);
-    let first = usize::try_from(batch_dims).unwrap_or(usize::MAX);
-    let sizes = first
-        .checked_add(count)
-        .and_then(|end| data.shape().get(first..end));
-    let Some(sizes) = sizes.filter(|_| count > 0) else {
-        return Ok(None);
-    };
-    let all: Cow<'_, [i64]> = if indices.element_type() == i64::TYPE {
-        indices.as_slice()?.into()
-    } else {
-        to_i64(indices).into()
-    };
-    let mut negative = false;
-    for (i, tuple) in all.chunks_exact(count).enumerate() {
-        for (k, (&index, &size)) in tuple.iter().zip(sizes).enumerate() {
-            let inside = if index < 0 {
-                negative = true;
-                index.unsigned_abs() <= size as u64
-            } else {
-                index.cast_unsigned() < size as u64
-            };
-            if !inside {
-                return Err(out_of_range(indices, i * count + k, first + k, size, true));
-            }
-        }
-    }
-    if !negative {
-        return Ok(None);
-    }
-    let mut counted = all.into_owned();
-    for tuple in counted.chunks_exact_mut(count) {
-        for (index, &size) in tuple.iter_mut().zip(sizes).filter(|(index, _)| **index < 0) {
-            *index += i64::try_from(size).unwrap_or(i64::MAX);
-        }
-    }
-    Ok(Some(Tensor::new(indices.shape().clone(), &counted)?))
 }

@@ -2,6 +2,7 @@
 
 mod cast;
 mod composed;
+mod gather_elements;
 mod guarded;
 mod identity;
 mod reduce;
@@ -11,12 +12,14 @@ use crate::tensor::Tensor;
 
 pub(super) use cast::{Cast, RoundMode};
 pub(super) use composed::{Composed, Steps};
+pub(super) use gather_elements::GatherElements;
 pub(super) use guarded::{Guard, Guarded};
 pub(super) use identity::Identity;
 pub(super) use reduce::Reduce;
 
 pub(super) static CAST: OpDef = made::<Cast>("Cast");
 pub(super) static COMPOSED: OpDef = made::<Composed>("Composed");
+pub(super) static GATHER_ELEMENTS: OpDef = made::<GatherElements>("GatherElements");
 pub(super) static GUARDED: OpDef = made::<Guarded>("Guarded");
 pub(super) static IDENTITY: OpDef = made::<Identity>("Identity");
 pub(super) static REDUCE: OpDef = made::<Reduce>("Reduce");

@@ -4,12 +4,14 @@
 //!
 //! No axes means all of them, or with `noop_with_empty_axes` each element by itself: ReduceSum
 //! then gives its input, ReduceSumSquare the squares of it. Booleans have a maximum and minimum
-//! since version 20: the greater and the lesser of false and true.
+//! since version 20: the greater and the lesser of false and true. The maximum of no floats is minus
+//! infinity, and their minimum infinity.
 
 use serde::{Serialize, Serializer};
 
 use super::Inner;
 use crate::op::{Input, Io, Op, OpError, Output, Outputs, allowed_axes, bail};
+use crate::tensor::convert::convert_into;
 use crate::tensor::{ElementType, PartialShape, Shape, Tensor};
 
 /// A reduction whose axes are input 1, if it is there.
@@ -21,6 +23,8 @@ pub(in crate::onnx) struct Reduce {
     pub(in crate::onnx) boolean: Option<Inner>,
     pub(in crate::onnx) keep_dims: bool,
     pub(in crate::onnx) noop_with_empty_axes: bool,
+    /// What no floats reduce to, if the inner reduction says something else.
+    pub(in crate::onnx) empty: Option<f32>,
 }
 
 impl Serialize for Reduce {
@@ -77,6 +81,11 @@ impl Reduce {
     }
 }
 
+fn fill(output: &mut Tensor, number: f32) -> Result<(), OpError> {
+    let all = Tensor::new(output.shape().clone(), &vec![number; output.len()])?;
+    Ok(convert_into(&all, output)?)
+}
+
 impl Op for Reduce {
     fn infer(&self, inputs: &[Input<'_>]) -> Result<Outputs, OpError> {
         let (data, axes) = match inputs {
@@ -110,6 +119,12 @@ impl Op for Reduce {
             bail!("expected an input, got none");
         };
         let op = self.op(data.element_type());
+        if let Some(empty) = self
+            .empty
+            .filter(|_| data.is_empty() && data.element_type().is_float())
+        {
+            return fill(&mut io.outputs[0], empty);
+        }
         if io.inputs.get(1).is_some_and(|axes| !axes.is_empty()) {
             return op.eval(io);
         }
