@@ -13,6 +13,8 @@ pub enum Kind {
     Io,
     /// The document is not well-formed XML, or not an IR.
     Xml,
+    /// The file is not an ONNX model.
+    Onnx,
     /// Layers, ports or edges do not make a graph.
     Structure,
     /// An attribute is missing or wrong.

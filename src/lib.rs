@@ -35,6 +35,8 @@ pub mod ir;
 mod kernel;
 mod limits;
 mod model;
+#[cfg(feature = "onnx")]
+pub mod onnx;
 pub mod op;
 pub mod ops;
 pub mod tensor;
@@ -42,7 +44,7 @@ pub mod tensor;
 pub use error::{Error, Kind, LayerRef, Place, Result};
 pub use exec::{Control, Observer};
 pub use limits::Limits;
-pub use model::{Depth, Inspection, Model, Outputs, PortKey};
+pub use model::{Depth, Format, Inspection, Model, Outputs, PortKey};
 
 /// The README's examples run as tests.
 #[cfg(doctest)]

@@ -44,21 +44,22 @@ fn layers_import_only_what_lies_below_them() {
         (
             "src/tensor",
             &[
-                "op", "ops", "kernel", "graph", "ir", "exec", "io", "cli", "model",
+                "op", "ops", "kernel", "graph", "ir", "onnx", "exec", "io", "cli", "model",
             ],
         ),
         (
             "src/kernel",
-            &["ops", "graph", "ir", "exec", "io", "cli", "model"],
+            &["ops", "graph", "ir", "onnx", "exec", "io", "cli", "model"],
         ),
         (
             "src/op",
-            &["kernel", "ops", "ir", "exec", "io", "cli", "model"],
+            &["kernel", "ops", "ir", "onnx", "exec", "io", "cli", "model"],
         ),
-        ("src/ops", &["ir", "exec", "io", "cli", "model"]),
-        ("src/graph", &["ir", "exec", "io", "cli"]),
-        ("src/exec", &["ir", "io", "cli"]),
-        ("src/ir", &["exec", "io", "cli"]),
+        ("src/ops", &["ir", "onnx", "exec", "io", "cli", "model"]),
+        ("src/graph", &["ir", "onnx", "exec", "io", "cli"]),
+        ("src/exec", &["ir", "onnx", "io", "cli"]),
+        ("src/ir", &["onnx", "exec", "io", "cli"]),
+        ("src/onnx", &["exec", "io", "cli", "model"]),
         ("src/io", &["cli"]),
     ];
     let mut found = Vec::new();

@@ -10,7 +10,7 @@ use super::{ModelArg, Outcome, print_json};
 use crate::error::plain;
 use crate::graph::{Node, Operation, Terminal};
 use crate::ir::{self, Severity};
-use crate::model::{Depth, Inspection, Model};
+use crate::model::{Depth, Format, Inspection, Model};
 use crate::op::Output;
 use crate::ops;
 
@@ -24,6 +24,11 @@ pub(super) struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
+}
+
+/// Whether the operation is supported; a layer of it that is opaque has an error of its own.
+fn known(model: &Model, type_name: &str, opset: &str) -> bool {
+    matches!(model.format(), Format::Ir { .. }) && ops::resolve(type_name, opset).is_some()
 }
 
 /// What the command tells, gathered once for both forms.
@@ -60,7 +65,7 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
 
 impl Summary {
     fn of(model: &Model) -> Self {
-        let mut operations: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+        let mut operations: BTreeMap<(&str, &str), (usize, bool)> = BTreeMap::new();
         let mut summary = Self {
             operations: Vec::new(),
             unsupported: Vec::new(),
@@ -69,19 +74,18 @@ impl Summary {
             constant_bytes: 0,
             types: BTreeMap::new(),
         };
-        for node in model
-            .graphs()
-            .iter()
-            .flat_map(|g| g.nodes().map(|(_, n)| n))
-        {
-            *operations
+        let nodes = model.graphs().iter().flat_map(|g| g.nodes());
+        for (_, node) in nodes.filter(|(_, node)| !node.is_helper()) {
+            let (count, opaque) = operations
                 .entry((node.type_name(), node.opset()))
-                .or_default() += 1;
+                .or_default();
+            *count += 1;
+            *opaque |= matches!(node.operation(), Operation::Opaque { .. });
             summary.count_constant(node);
         }
-        for ((type_name, opset), count) in operations {
+        for ((type_name, opset), (count, opaque)) in operations {
             let row = (type_name.to_owned(), opset.to_owned(), count);
-            if ops::resolve(type_name, opset).is_none() {
+            if opaque && !known(model, type_name, opset) {
                 summary.unsupported.push(row.clone());
             }
             summary.operations.push(row);
@@ -94,7 +98,11 @@ impl Summary {
 
     /// Constants are counted by what the document says of them.
     fn count_constant(&mut self, node: &Node) {
-        if node.type_name() != "Const" {
+        let constant = match node.operation() {
+            Operation::Known { def, .. } => def.name == "Const",
+            Operation::Opaque { type_name, .. } => type_name == "Const",
+        };
+        if !constant {
             return;
         }
         self.constants += 1;
@@ -129,11 +137,13 @@ fn print(
         1 => ", 1 body".to_owned(),
         n => format!(", {n} bodies"),
     };
+    let onnx = matches!(model.format(), Format::Onnx { .. });
     writeln!(
         out,
-        "{name}: IR version {}, {} layers{bodies}",
-        model.ir_version(),
-        grouped(inspection.layers as u64)
+        "{name}: {}, {} {}{bodies}",
+        model.format(),
+        grouped(inspection.layers as u64),
+        if onnx { "nodes" } else { "layers" }
     )?;
     print_terminals("inputs", model.inputs(), |i| model.input_type(i), out)?;
     print_terminals("outputs", model.outputs(), |i| model.output_type(i), out)?;
@@ -150,6 +160,8 @@ fn print(
     }
     table.print(out)?;
     match inspection.weights_bytes {
+        Some(size) if onnx => writeln!(out, "  the files beside the model have {}", bytes(size))?,
+        None if onnx => {}
         Some(size) => writeln!(out, "  the .bin file has {}", bytes(size))?,
         None if summary.constants > 0 => writeln!(out, "  the .bin file is not there")?,
         None => {}
@@ -262,9 +274,15 @@ fn attributes(node: &Node) -> String {
 
 fn to_json(inspection: &Inspection, model: &Model, summary: &Summary, layers: bool) -> Value {
     let operation = |(type_name, opset, count): &(String, String, usize)| json!({ "type": type_name, "version": opset, "layers": count });
+    let (format, ir_version, opsets) = match model.format() {
+        Format::Ir { version } => ("ir", json!(version), Value::Null),
+        Format::Onnx { ir_version, opsets } => ("onnx", json!(ir_version), opsets_json(opsets)),
+    };
     let mut value = json!({
         "name": model.name(),
-        "ir_version": model.ir_version(),
+        "format": format,
+        "ir_version": ir_version,
+        "opsets": opsets,
         "layers": inspection.layers,
         "bodies": model.graphs().len() - 1,
         "inputs": terminals_json(model.inputs(), |i| model.input_type(i)),
@@ -306,6 +324,12 @@ fn to_json(inspection: &Inspection, model: &Model, summary: &Summary, layers: bo
         value["table"] = rows.collect();
     }
     value
+}
+
+fn opsets_json(opsets: &[(String, i64)]) -> Value {
+    let domain = |(domain, version): &(String, i64)| (domain.clone(), Value::from(*version));
+    let domains: serde_json::Map<_, _> = opsets.iter().map(domain).collect();
+    domains.into()
 }
 
 fn terminals_json<'m>(

@@ -19,7 +19,7 @@ use clap::{Parser, Subcommand};
 
 use crate::error::{Error, Kind};
 
-/// Read, check and evaluate OpenVINO IR, without the C++ runtime.
+/// Read, check and evaluate OpenVINO IR and ONNX models, without the C++ runtime.
 ///
 /// Exit codes: 0 done and clean; 1 `check` found errors; 2 wrong usage; 3 the model or an input
 /// cannot be read or is invalid; 4 an operation, version or element type is not supported; 5 a
@@ -49,7 +49,7 @@ enum Command {
 #[derive(Debug, clap::Args)]
 struct ModelArg {
     /// The model's .xml file; its .bin file is looked for beside it. A single <layer>, as the
-    /// operation documents print it, is a model too
+    /// operation documents print it, is a model too, and so is an .onnx file
     model: PathBuf,
 }
 

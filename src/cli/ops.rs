@@ -11,16 +11,33 @@ use crate::ops;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
+    /// List the operators of ONNX models instead; their versions are opsets of ai.onnx
+    #[cfg(feature = "onnx")]
+    #[arg(long)]
+    onnx: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
+type Row = (&'static str, &'static str, &'static [u8]);
+
+fn rows(args: &Args) -> Vec<Row> {
+    #[cfg(feature = "onnx")]
+    if args.onnx {
+        return crate::onnx::supported().collect();
+    }
+    #[cfg(not(feature = "onnx"))]
+    let _ = args;
+    let row = |(category, def): (_, &'static OpDef)| (category, def.name, def.versions);
+    ops::supported().map(row).collect()
+}
+
 pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
     // One line a type, though several rows of the registry may implement its versions.
     let mut types: Vec<(&str, &str, Vec<u8>)> = Vec::new();
-    for (category, OpDef { name, versions, .. }) in ops::supported() {
-        match types.iter_mut().find(|(_, n, _)| n == name) {
+    for (category, name, versions) in rows(args) {
+        match types.iter_mut().find(|(_, n, _)| *n == name) {
             Some((_, _, all)) => all.extend_from_slice(versions),
             None => types.push((category, name, versions.to_vec())),
         }

@@ -3,10 +3,10 @@
 use super::{Graph, Node, Port, Terminal};
 use crate::error::{Error, Kind, Place, Result};
 use crate::op::attrs::Attr;
-use crate::op::{LayerData, Op, OpError, ReadError, Weights};
+use crate::op::{LayerData, NoWeights, Op, ReadError};
 use crate::ops::infrastructure::{Const, Parameter};
 use crate::ops::{self, Resolved};
-use crate::tensor::{ElementType, PartialShape, SharedBytes, Tensor};
+use crate::tensor::{ElementType, PartialShape, Tensor};
 
 /// Makes a graph in code, layer by layer.
 ///
@@ -146,14 +146,5 @@ impl Builder {
     ) -> Port {
         let node = Node::made(name, opset, resolved, op, inputs);
         Port::new(self.graph.push(node), 0)
-    }
-}
-
-/// Constants made in code bring their tensor.
-struct NoWeights;
-
-impl Weights for NoWeights {
-    fn slice(&self, _: u64, _: u64) -> Result<SharedBytes, OpError> {
-        Err(OpError::new("a constant made in code brings its tensor"))
     }
 }

@@ -13,15 +13,22 @@ impl Node {
         op: Box<dyn Op>,
         inputs: &[Port],
     ) -> Self {
+        let operation = Operation::Known {
+            op: op.into(),
+            def: resolved.def,
+            version: resolved.version,
+        };
+        Self::of(name, opset, operation, inputs)
+    }
+
+    /// A node of this operation that stands in no document.
+    pub(crate) fn of(name: &str, opset: &str, operation: Operation, inputs: &[Port]) -> Self {
         Self {
             id: u64::MAX,
             name: name.to_owned(),
             opset: opset.to_owned(),
-            operation: Operation::Known {
-                op: op.into(),
-                def: resolved.def,
-                version: resolved.version,
-            },
+            operation,
+            origin: None,
             inputs: inputs.into(),
             outputs: vec![OutputPort::default()],
             offset: None,

@@ -40,6 +40,7 @@ pub(crate) struct Fact {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Facts {
     pub(crate) nodes: Vec<Fact>,
+    /// The next symbol to give.
     symbols: u32,
 }
 
@@ -47,8 +48,10 @@ impl Facts {
     /// Infers the whole graph. A node that refuses its inputs is reported, and goes on with what
     /// the file declares for it.
     pub(crate) fn infer(graph: &Graph, mut refused: impl FnMut(NodeId, OpError)) -> Self {
-        let mut facts = Self::default();
-        facts.nodes.reserve(graph.nodes.len());
+        let mut facts = Self {
+            nodes: Vec::with_capacity(graph.nodes.len()),
+            symbols: first_free_symbol(graph),
+        };
         for (id, node) in graph.nodes() {
             let mut fact = match facts.infer_node(node) {
                 Ok(fact) => fact,
@@ -301,6 +304,41 @@ fn move_ranges(
         Some(Known::Ranges(ranges.into()))
     };
     Some(moved.iter().map(known).collect())
+}
+
+/// The first symbol that no size written in the file has: sizes may come with names.
+fn first_free_symbol(graph: &Graph) -> u32 {
+    let declared = graph.nodes.iter().flat_map(|node| &node.outputs);
+    let declared = declared.filter_map(|port| Some(port.declared.as_ref()?.1.clone()));
+    let inputs = graph.inputs.iter().filter_map(|input| {
+        let outputs = graph.node(input.node).op()?.infer(&[]).ok()?;
+        Some(outputs.into_iter().next()?.shape)
+    });
+    declared
+        .chain(inputs)
+        .flat_map(|shape| shape.dims().unwrap_or_default().to_vec())
+        .filter_map(|dim| Some(dim.symbol()?.0.saturating_add(1)))
+        .max()
+        .unwrap_or(0)
+}
+
+/// The outputs whose declaration in the file cannot be what was inferred.
+pub(crate) fn disagreements(
+    graph: &Graph,
+    facts: &Facts,
+) -> impl Iterator<Item = (NodeId, String)> {
+    graph.nodes().flat_map(|(id, node)| {
+        let inferred = &facts.nodes[id.index()].outputs;
+        let pairs = node.outputs.iter().zip(inferred).enumerate();
+        pairs.filter_map(move |(index, (port, output))| {
+            let declared = port.declared.as_ref().filter(|d| disagrees(d, output))?;
+            let (ty, shape) = declared;
+            Some((
+                id,
+                format!("output {index} is declared as {ty}{shape}, inferred as {output}"),
+            ))
+        })
+    })
 }
 
 /// Whether what the file declares for an output cannot be what was inferred.

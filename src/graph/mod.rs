@@ -86,6 +86,17 @@ pub struct OutputPort {
     pub rt_info: RtInfo,
 }
 
+/// What a file calls a node whose operation has another name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Origin {
+    /// The type the file names.
+    pub(crate) type_name: String,
+    /// The version the file means.
+    pub(crate) version: u8,
+    /// Whether the node only serves the one that stands for the file's.
+    pub(crate) helper: bool,
+}
+
 /// A layer.
 #[derive(Debug, Clone)]
 pub struct Node {
@@ -93,6 +104,7 @@ pub struct Node {
     pub(crate) name: String,
     pub(crate) opset: String,
     pub(crate) operation: Operation,
+    pub(crate) origin: Option<Box<Origin>>,
     pub(crate) inputs: SmallVec<[Port; 4]>,
     pub(crate) outputs: Vec<OutputPort>,
     pub(crate) offset: Option<usize>,
@@ -111,12 +123,19 @@ impl Node {
         &self.name
     }
 
-    /// The operation's type, such as `Gather`.
+    /// The operation's type as the file names it, such as `Gather`.
     pub fn type_name(&self) -> &str {
-        match &self.operation {
-            Operation::Known { def, .. } => def.name,
-            Operation::Opaque { type_name, .. } => type_name,
+        match (&self.origin, &self.operation) {
+            (Some(origin), _) => &origin.type_name,
+            (None, Operation::Known { def, .. }) => def.name,
+            (None, Operation::Opaque { type_name, .. }) => type_name,
         }
+    }
+
+    /// Whether the node only serves another that stands for one of the file's, such as a constant
+    /// that holds its axes.
+    pub fn is_helper(&self) -> bool {
+        self.origin.as_ref().is_some_and(|origin| origin.helper)
     }
 
     /// The opset the layer names, such as `opset8`.
@@ -139,9 +158,10 @@ impl Node {
 
     /// The version of the operation: the opset that introduced it.
     pub fn version(&self) -> Option<u8> {
-        match self.operation {
-            Operation::Known { version, .. } => Some(version),
-            Operation::Opaque { .. } => None,
+        match (&self.origin, &self.operation) {
+            (Some(origin), Operation::Known { .. }) => Some(origin.version),
+            (None, Operation::Known { version, .. }) => Some(*version),
+            (_, Operation::Opaque { .. }) => None,
         }
     }
 

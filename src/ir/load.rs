@@ -5,7 +5,7 @@ use super::problem::{Problem, Problems, Severity};
 use super::wire::{self, Wires, wire};
 use super::{BinFile, Source, compat, fragment, names, parse};
 use crate::error::{Error, Kind, LayerRef};
-use crate::graph::infer::{Facts, declared_shape, disagrees};
+use crate::graph::infer::{Facts, declared_shape, disagreements};
 use crate::graph::{
     Body, Cycle, Graph, Node, NodeId, Operation, OutputPort, Port as NodePort, order,
 };
@@ -95,19 +95,10 @@ fn infer_model(version: u8, graph: &mut Graph, problems: &mut Problems<'_>) -> F
     } else {
         first
     };
-    for (id, node) in graph.nodes() {
-        let inferred = &facts.nodes[id.index()].outputs;
-        for (index, (port, output)) in node.outputs.iter().zip(inferred).enumerate() {
-            let Some(declared) = port.declared.as_ref().filter(|d| disagrees(d, output)) else {
-                continue;
-            };
-            let message = format!(
-                "output {index} is declared as {}{}, inferred as {output}",
-                declared.0, declared.1
-            );
-            let offset = node.offset.unwrap_or(0);
-            problems.warn_in(Kind::Shape, offset, vec![node.layer_ref()], message);
-        }
+    for (id, message) in disagreements(graph, &facts) {
+        let node = graph.node(id);
+        let offset = node.offset.unwrap_or(0);
+        problems.warn_in(Kind::Shape, offset, vec![node.layer_ref()], message);
     }
     facts
 }
@@ -227,6 +218,7 @@ impl<'d, 'a> NetBuilder<'d, 'a, '_, '_> {
             name,
             opset: layer.version.clone().into_owned(),
             operation: self.operation(index, layer),
+            origin: None,
             inputs,
             outputs: layer
                 .outputs

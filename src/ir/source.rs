@@ -17,14 +17,13 @@ pub struct Source {
 }
 
 impl Source {
-    /// Reads a file.
+    /// Reads the bytes of a file.
     ///
     /// # Errors
-    /// When it cannot be read, is larger than the limit, or is not text.
-    pub(crate) fn read(path: &Path, limits: &Limits) -> Result<Self> {
-        let name: Arc<str> = path.to_string_lossy().into();
+    /// When it cannot be read, or is larger than the limit.
+    pub(crate) fn read_bytes(path: &Path, limits: &Limits) -> Result<Vec<u8>> {
         let place = || Place {
-            file: Some(Arc::clone(&name)),
+            file: Some(path.to_string_lossy().into()),
             ..Place::default()
         };
         let io = |e: std::io::Error| Error::at(place(), Kind::Io, e.to_string());
@@ -40,8 +39,17 @@ impl Source {
             );
             return Err(Error::at(place(), Kind::Limit, message));
         }
-        let bytes = std::fs::read(path).map_err(io)?;
-        Self::new(Arc::clone(&name), bytes)
+        std::fs::read(path).map_err(io)
+    }
+
+    /// A file that is no text, under a name for messages.
+    #[cfg(feature = "onnx")]
+    pub(crate) fn without_text(name: Arc<str>) -> Self {
+        Self {
+            name,
+            text: String::new(),
+            line_starts: OnceLock::new(),
+        }
     }
 
     /// A document in memory, under a name for messages.

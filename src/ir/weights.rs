@@ -39,6 +39,12 @@ impl BinFile {
         }
     }
 
+    /// All the bytes, or why there are none.
+    #[cfg(feature = "onnx")]
+    pub(crate) fn into_bytes(self) -> Result<SharedBytes, String> {
+        self.bytes
+    }
+
     /// How many bytes there are.
     pub(crate) fn len(&self) -> Option<u64> {
         Some(self.bytes.as_ref().ok()?.len() as u64)

@@ -49,6 +49,56 @@ pub(crate) fn positions(
     }
 }
 
+/// The place of the first index that is out of range, in row-major order.
+pub(crate) fn first_outside(indices: &Tensor, axis: usize, from_end: bool) -> Option<usize> {
+    let mut places = [0; BLOCK];
+    (0..indices.len()).step_by(BLOCK).find_map(|start| {
+        let places = &mut places[..BLOCK.min(indices.len() - start)];
+        positions(indices, axis, from_end, start, places);
+        let first = places.iter().position(|&place| place == OUTSIDE)?;
+        Some(start + first)
+    })
+}
+
+/// The error for the index at a place, counted in row-major order.
+pub(crate) fn out_of_range(
+    indices: &Tensor,
+    place: usize,
+    axis: usize,
+    size: usize,
+    from_end: bool,
+) -> OpError {
+    let index = if indices.element_type().class() == Some(Class::U64) {
+        let mut index = [0u64];
+        widen(indices, place, &mut index);
+        index[0].to_string()
+    } else {
+        let mut index = [0i64];
+        widen(indices, place, &mut index);
+        index[0].to_string()
+    };
+    let mut rest = place;
+    let mut coordinates: Vec<usize> = indices
+        .shape()
+        .iter()
+        .rev()
+        .map(|&dim| {
+            let i = rest % dim;
+            rest /= dim;
+            i
+        })
+        .collect();
+    coordinates.reverse();
+    let least = if from_end && size > 0 {
+        format!("-{size}")
+    } else {
+        "0".to_owned()
+    };
+    OpError::new(format!(
+        "index {index} at {coordinates:?} is out of range for axis {axis} of size {size}, expected {least}..{size}"
+    ))
+}
+
 /// Data seen as `[batch, outer, axis, inner]` and indices as `[batch, count]` give an output
 /// `[batch, outer, count, inner]`.
 #[derive(Debug)]

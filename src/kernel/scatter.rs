@@ -5,7 +5,7 @@
 //! applied in their order, whatever the number of threads.
 
 pub(crate) use super::gather::BLOCK;
-use super::gather::{OUTSIDE, positions};
+use super::gather::{first_outside, positions};
 use super::moving::{Mover, Odometer, Word, copy, for_rows};
 use crate::op::OpError;
 use crate::tensor::convert::{Compute, narrow, widen};
@@ -104,13 +104,7 @@ impl<'a> Scatter<'a> {
 
     /// The position of the first index that is out of range, in row-major order.
     pub(crate) fn outside(&self, from_end: bool) -> Option<usize> {
-        let mut places = [0; BLOCK];
-        (0..self.indices.len()).step_by(BLOCK).find_map(|start| {
-            let places = &mut places[..BLOCK.min(self.indices.len() - start)];
-            positions(self.indices, self.axis, from_end, start, places);
-            let first = places.iter().position(|&place| place == OUTSIDE)?;
-            Some(start + first)
-        })
+        first_outside(self.indices, self.axis, from_end)
     }
 
     /// The first update of a slab, if it has any.

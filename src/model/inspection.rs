@@ -1,26 +1,31 @@
 //! A document with every problem found in it.
 
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use super::{Inner, Model};
-use crate::error::{Error, Kind, Result};
+use super::{Format, Inner, Model};
+use crate::error::{Error, Kind, Place, Result};
 use crate::graph::infer::Facts;
 use crate::ir::{self, BinFile, Loaded, Problem, Source};
 use crate::limits::Limits;
+#[cfg(feature = "onnx")]
+use crate::onnx;
+#[cfg(feature = "onnx")]
+use crate::tensor::SharedBytes;
 
 /// What a document holds, with every problem found in it: what `ovir check` shows.
 #[derive(Debug)]
 pub struct Inspection {
-    /// The document's text, unless the file could not be read.
+    /// The document's text; an ONNX model has none.
     pub source: Arc<Source>,
     /// Errors and warnings in the order they were met.
     pub problems: Vec<Problem>,
     /// The model, if the document is well-formed; with errors among the problems it is only fit
     /// to be looked at.
     pub model: Option<Model>,
-    /// Layers of the document, those that nothing needs included.
+    /// Layers of the document (nodes of an ONNX graph), those that nothing needs included.
     pub layers: usize,
-    /// Bytes of the `.bin` file, if it is there.
+    /// Bytes of the `.bin` file, if it is there; of an ONNX model's files of external data.
     pub weights_bytes: Option<u64>,
 }
 
@@ -33,13 +38,47 @@ pub enum Depth {
     Inference,
 }
 
-/// Reads a document, with every problem in it.
-pub(super) fn inspect(
-    source: Source,
-    weights: &BinFile,
-    depth: Depth,
-    limits: &Limits,
-) -> Inspection {
+/// Reads a file, with every problem in it.
+///
+/// # Errors
+/// When it cannot be read at all.
+pub(super) fn of_file(path: &Path, depth: Depth, limits: &Limits) -> Result<Inspection> {
+    let name: Arc<str> = path.to_string_lossy().into();
+    if is_onnx(path) {
+        return of_onnx_file(name, path, depth, limits);
+    }
+    let bytes = Source::read_bytes(path, limits)?;
+    #[cfg(feature = "onnx")]
+    if onnx::is_model(&bytes) {
+        let bytes = SharedBytes::new(Arc::new(bytes));
+        return Ok(of_onnx(name, Some(path), bytes, depth, limits));
+    }
+    let weights = BinFile::open(&BinFile::beside(path));
+    Ok(of_ir(Source::new(name, bytes)?, &weights, depth, limits))
+}
+
+/// Reads a model from memory, with every problem in it.
+///
+/// # Errors
+/// When it cannot be read at all.
+pub(super) fn of_bytes(name: Arc<str>, document: Vec<u8>, weights: Vec<u8>) -> Result<Inspection> {
+    let (depth, limits) = (Depth::Inference, &Limits::default());
+    #[cfg(feature = "onnx")]
+    if is_onnx(Path::new(&*name)) || onnx::is_model(&document) {
+        let bytes = SharedBytes::new(Arc::new(document));
+        return Ok(of_onnx(name, None, bytes, depth, limits));
+    }
+    let weights = BinFile::in_memory(weights);
+    Ok(of_ir(Source::new(name, document)?, &weights, depth, limits))
+}
+
+/// Whether a file's name says that it is an ONNX model.
+fn is_onnx(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|extension| extension.eq_ignore_ascii_case("onnx"))
+}
+
+fn of_ir(source: Source, weights: &BinFile, depth: Depth, limits: &Limits) -> Inspection {
     let infer = depth == Depth::Inference;
     let (loaded, problems) = ir::load(&source, weights, limits, infer);
     let source = Arc::new(source);
@@ -50,7 +89,9 @@ pub(super) fn inspect(
             .unwrap_or_else(|| Facts::declared(&loaded.graphs[0]));
         Model(Arc::new(Inner {
             name: loaded.name,
-            version: loaded.version,
+            format: Format::Ir {
+                version: loaded.version,
+            },
             graphs: loaded.graphs.into(),
             facts,
             source: Some(Arc::clone(&source)),
@@ -64,6 +105,78 @@ pub(super) fn inspect(
         model,
         layers,
         weights_bytes: weights.len(),
+    }
+}
+
+#[cfg(not(feature = "onnx"))]
+fn of_onnx_file(name: Arc<str>, _: &Path, _: Depth, _: &Limits) -> Result<Inspection> {
+    let place = Place {
+        file: Some(name),
+        ..Place::default()
+    };
+    let message = "ONNX models need the feature `onnx`, this build is without it";
+    Err(Error::at(place, Kind::Unsupported, message))
+}
+
+/// Reads an ONNX model. The file is mapped.
+#[cfg(feature = "onnx")]
+fn of_onnx_file(name: Arc<str>, path: &Path, depth: Depth, limits: &Limits) -> Result<Inspection> {
+    let error = |kind, message: String| {
+        let place = Place {
+            file: Some(Arc::clone(&name)),
+            ..Place::default()
+        };
+        Error::at(place, kind, message)
+    };
+    let bytes = BinFile::open(path).into_bytes();
+    let bytes = bytes.map_err(|e| error(Kind::Io, e))?;
+    if bytes.len() as u64 > limits.file_bytes {
+        let message = format!(
+            "the file has {} bytes, the limit is {}",
+            bytes.len(),
+            limits.file_bytes
+        );
+        return Err(error(Kind::Limit, message));
+    }
+    Ok(of_onnx(name, Some(path), bytes, depth, limits))
+}
+
+#[cfg(feature = "onnx")]
+fn of_onnx(
+    name: Arc<str>,
+    path: Option<&Path>,
+    bytes: SharedBytes,
+    depth: Depth,
+    limits: &Limits,
+) -> Inspection {
+    let infer = depth == Depth::Inference;
+    let (loaded, problems) = onnx::load(&name, path, bytes, limits, infer);
+    let source = Arc::new(Source::without_text(name));
+    let layers = loaded.as_ref().map_or(0, |l| l.nodes);
+    let weights_bytes = loaded.as_ref().map(|l| l.external_bytes);
+    let model = loaded.map(|loaded| {
+        let facts = loaded
+            .facts
+            .unwrap_or_else(|| Facts::declared(&loaded.graph));
+        Model(Arc::new(Inner {
+            name: loaded.name,
+            format: Format::Onnx {
+                ir_version: loaded.ir_version,
+                opsets: loaded.opsets,
+            },
+            graphs: vec![loaded.graph].into(),
+            facts,
+            source: Some(Arc::clone(&source)),
+            warnings: problems.clone(),
+            plan: OnceLock::new(),
+        }))
+    });
+    Inspection {
+        source,
+        problems,
+        model,
+        layers,
+        weights_bytes: weights_bytes.filter(|&bytes| bytes > 0),
     }
 }
 

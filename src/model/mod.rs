@@ -1,5 +1,6 @@
 //! A model: its graphs, what inference knows of them, and the front door to evaluation.
 
+mod format;
 mod inspection;
 mod ports;
 
@@ -10,13 +11,13 @@ use crate::error::{Error, Kind, LayerRef, Place, Result};
 use crate::exec::{Observer, Plan, Run};
 use crate::graph::infer::Facts;
 use crate::graph::{Graph, Known, NodeId, Operation, Terminal, find_terminal};
-use crate::ir::{BinFile, Problem, Source};
+use crate::ir::{Problem, Source};
 use crate::limits::Limits;
 use crate::op::Output;
 use crate::ops::infrastructure::Parameter;
 use crate::tensor::{ElementType, PartialShape, Tensor};
 
-use inspection::inspect;
+pub use format::Format;
 pub use inspection::{Depth, Inspection};
 pub use ports::{Outputs, PortKey};
 
@@ -27,7 +28,7 @@ pub struct Model(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     name: String,
-    version: u8,
+    format: Format,
     graphs: Arc<[Graph]>,
     facts: Facts,
     source: Option<Arc<Source>>,
@@ -36,10 +37,12 @@ struct Inner {
 }
 
 impl Model {
-    /// Reads `model.xml` and the `model.bin` beside it.
+    /// Reads `model.xml` and the `model.bin` beside it, or an ONNX model: a file called `.onnx`, or
+    /// one that is no document but holds such a model.
     ///
     /// The `.bin` file is mapped: its constants are read when they are needed, and it must not be
-    /// written to or truncated while the model is in use.
+    /// written to or truncated while the model is in use. So are an ONNX model and its files of
+    /// external data, which are only looked for in the model's own folder.
     ///
     /// # Errors
     /// The first problem that keeps the model from loading.
@@ -55,14 +58,13 @@ impl Model {
         Self::inspect_with(path, Depth::Inference, limits)?.into_model()
     }
 
-    /// Reads a model from memory; `name` stands for the file in messages.
+    /// Reads a model from memory; `name` stands for the file in messages. An ONNX model has no
+    /// weights besides, and cannot have external data.
     ///
     /// # Errors
     /// The first problem that keeps the model from loading.
     pub fn from_bytes(name: &str, document: Vec<u8>, weights: Vec<u8>) -> Result<Self> {
-        let source = Source::new(name.into(), document)?;
-        let weights = BinFile::in_memory(weights);
-        inspect(source, &weights, Depth::Inference, &Limits::default()).into_model()
+        inspection::of_bytes(name.into(), document, weights)?.into_model()
     }
 
     /// Reads a model with every problem in it.
@@ -82,10 +84,7 @@ impl Model {
         depth: Depth,
         limits: &Limits,
     ) -> Result<Inspection> {
-        let path = path.as_ref();
-        let source = Source::read(path, limits)?;
-        let weights = BinFile::open(&BinFile::beside(path));
-        Ok(inspect(source, &weights, depth, limits))
+        inspection::of_file(path.as_ref(), depth, limits)
     }
 
     pub(crate) fn from_graph(name: &str, graph: Graph) -> Result<Self> {
@@ -104,7 +103,7 @@ impl Model {
         }
         Ok(Self(Arc::new(Inner {
             name: name.to_owned(),
-            version: 11,
+            format: Format::Ir { version: 11 },
             graphs: vec![graph].into(),
             facts,
             source: None,
@@ -118,9 +117,9 @@ impl Model {
         &self.0.name
     }
 
-    /// The IR version of the document: 10 or 11.
-    pub fn ir_version(&self) -> u8 {
-        self.0.version
+    /// What kind of file the model comes from.
+    pub fn format(&self) -> &Format {
+        &self.0.format
     }
 
     /// What is odd about the document, but did not keep it from loading.
@@ -229,7 +228,7 @@ impl Model {
         graphs[0] = graph;
         Ok(Self(Arc::new(Inner {
             name: self.0.name.clone(),
-            version: self.0.version,
+            format: self.0.format.clone(),
             graphs: graphs.into(),
             facts,
             source: self.0.source.clone(),
@@ -356,10 +355,14 @@ impl Model {
     /// Where a node of the model's graph stands in its file.
     pub fn place(&self, node: NodeId) -> Place {
         let node = self.graph().node(node);
-        let source = self.0.source.as_ref().zip(node.offset());
-        let mut place = source
-            .map(|(s, offset)| s.place(offset))
-            .unwrap_or_default();
+        let source = self.0.source.as_ref();
+        let mut place = match (source, node.offset()) {
+            (Some(source), Some(offset)) => source.place(offset),
+            (source, _) => Place {
+                file: source.map(|s| Arc::clone(s.name())),
+                ..Place::default()
+            },
+        };
         place.layers = vec![node.layer_ref()];
         place
     }

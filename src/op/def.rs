@@ -21,6 +21,15 @@ pub trait Weights {
     fn slice(&self, offset: u64, len: u64) -> Result<SharedBytes, OpError>;
 }
 
+/// No weights: constants made in code bring their tensor.
+pub(crate) struct NoWeights;
+
+impl Weights for NoWeights {
+    fn slice(&self, _: u64, _: u64) -> Result<SharedBytes, OpError> {
+        Err(OpError::new("a constant made in code brings its tensor"))
+    }
+}
+
 /// What a layer gives to the operation made from it.
 #[derive(Clone, Copy)]
 pub struct LayerData<'a> {
@@ -52,6 +61,9 @@ impl From<AttrError> for ReadError {
 enum Reader {
     Layer(fn(&LayerData<'_>) -> ReadResult),
     Fixed(fn() -> Box<dyn Op>),
+    /// No layer stands for it.
+    #[cfg(feature = "onnx")]
+    Made,
 }
 
 /// One row of the registry: an operation's type, and the versions that one Rust type implements.
@@ -69,6 +81,11 @@ impl OpDef {
         match self.reader {
             Reader::Layer(read) => read(layer),
             Reader::Fixed(make) => Ok((make(), (0..layer.attributes.len()).collect())),
+            #[cfg(feature = "onnx")]
+            Reader::Made => Err(ReadError::Attribute(AttrError {
+                message: format!("a {} is made in code, not read", self.name),
+                offset: None,
+            })),
         }
     }
 
@@ -119,9 +136,22 @@ pub(crate) const fn def_with<T: Op + Serialize>(
         name,
         versions,
         reader: Reader::Layer(read),
-        writer: |op| {
-            let op: &dyn Any = op;
-            op.downcast_ref::<T>().map_or_else(Vec::new, attrs::write)
-        },
+        writer: write::<T>,
     }
+}
+
+/// The row of an operation that stands in no document: a reader of other files makes it.
+#[cfg(feature = "onnx")]
+pub(crate) const fn made<T: Op + Serialize>(name: &'static str) -> OpDef {
+    OpDef {
+        name,
+        versions: &[],
+        reader: Reader::Made,
+        writer: write::<T>,
+    }
+}
+
+fn write<T: Op + Serialize>(op: &dyn Op) -> AttributeList {
+    let op: &dyn Any = op;
+    op.downcast_ref::<T>().map_or_else(Vec::new, attrs::write)
 }

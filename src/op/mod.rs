@@ -18,8 +18,10 @@ use smallvec::SmallVec;
 pub(crate) use axis::{
     allowed_axes, allowed_indices, any_axis, normalize_axes, normalize_axis, permutation,
 };
+#[cfg(feature = "onnx")]
+pub(crate) use def::made;
 pub use def::{AttributeList, LayerData, OpDef, Weights};
-pub(crate) use def::{ReadError, ReadResult, def, def_with, fixed};
+pub(crate) use def::{NoWeights, ReadError, ReadResult, def, def_with, fixed};
 pub use input::Input;
 pub(crate) use input::{expect_index_type, expect_indices_fit, merge_types};
 

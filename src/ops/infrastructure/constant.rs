@@ -35,7 +35,28 @@ impl Const {
         }
     }
 
-    fn tensor(&self) -> Result<&Tensor, OpError> {
+    /// A constant whose bytes are stored somewhere, as [`Tensor::from_bytes`] takes them. They are
+    /// looked at when the tensor is first asked for.
+    pub(crate) fn stored(element_type: ElementType, shape: Vec<usize>, bytes: SharedBytes) -> Self {
+        Self {
+            element_type,
+            shape,
+            bytes: Some(bytes),
+            tensor: OnceLock::new(),
+        }
+    }
+
+    /// The element type and shape.
+    pub(crate) fn output(&self) -> Output {
+        let shape: PartialShape = self.shape.iter().copied().collect();
+        Output::new(self.element_type, shape)
+    }
+
+    /// The tensor.
+    ///
+    /// # Errors
+    /// When its bytes are not those of the shape.
+    pub(crate) fn tensor(&self) -> Result<&Tensor, OpError> {
         self.tensor
             .get_or_init(|| {
                 let bytes = self.bytes.clone().unwrap_or_else(empty);
@@ -59,8 +80,7 @@ fn empty() -> SharedBytes {
 
 impl Op for Const {
     fn infer(&self, _inputs: &[Input<'_>]) -> Result<Outputs, OpError> {
-        let shape: PartialShape = self.shape.iter().copied().collect();
-        Ok(Output::single(self.element_type, shape))
+        Ok(smallvec::smallvec![self.output()])
     }
 
     fn eval(&self, io: Io<'_>) -> Result<(), OpError> {
@@ -130,12 +150,7 @@ pub(super) fn read(layer: &LayerData<'_>) -> ReadResult {
     let bytes = usize::try_from(needed)
         .ok()
         .and_then(|n| stored.slice(0, n));
-    let constant = Const {
-        element_type: ty,
-        shape,
-        bytes,
-        tensor: OnceLock::new(),
-    };
+    let constant = Const::stored(ty, shape, bytes.unwrap_or_else(empty));
     Ok((Box::new(constant), unknown))
 }
 
