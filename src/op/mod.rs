@@ -244,7 +244,9 @@ macro_rules! bail {
 /// Returns an [`OpError`] with a formatted message unless the condition holds.
 macro_rules! ensure {
     ($condition:expr, $($arg:tt)*) => {
-        if !$condition {
+        // A name of its own: a condition on floats must not be negated, and need not be.
+        let holds: bool = $condition;
+        if !holds {
             return Err($crate::op::OpError::new(format!($($arg)*)));
         }
     };

@@ -1,3 +1,5 @@
+//! GatherND against a naive definition.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! ScatterNDUpdate against a naive definition.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! What follows from partly known slices.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! StridedSlice against a naive definition.
+
 use proptest::prelude::*;
 
 use super::*;
