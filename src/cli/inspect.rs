@@ -140,10 +140,11 @@ fn print(
     let onnx = matches!(model.format(), Format::Onnx { .. });
     writeln!(
         out,
-        "{name}: {}, {} {}{bodies}",
+        "{name}: {}, {} {}{}{bodies}",
         model.format(),
         grouped(inspection.layers as u64),
-        if onnx { "nodes" } else { "layers" }
+        if onnx { "node" } else { "layer" },
+        if inspection.layers == 1 { "" } else { "s" }
     )?;
     print_terminals("inputs", model.inputs(), |i| model.input_type(i), out)?;
     print_terminals("outputs", model.outputs(), |i| model.output_type(i), out)?;
