@@ -1,11 +1,13 @@
 //! What several test modules need.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::fs::File;
+use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use ovir::io;
-use ovir::tensor::{ElementType, Tensor, convert};
+use ovir::tensor::{ElementType, SharedBytes, Tensor, convert};
 use ovir::{Limits, Model};
 
 /// A path inside the project.
@@ -52,59 +54,67 @@ pub(crate) fn each<T>(cases: impl IntoIterator<Item = (String, T)>, check: impl 
     );
 }
 
-/// Unpacks an archive of cases into a folder and gives the folder of each.
-pub(crate) fn unpack(archive: &Path, into: &Path) -> Vec<(String, PathBuf)> {
-    let file = File::open(archive).expect("a readable archive");
-    let mut archive = zip::ZipArchive::new(file).expect("a zip archive");
-    archive.extract(into).expect("an archive of cases");
-    let mut cases: Vec<_> = std::fs::read_dir(into)
-        .expect("the folder just made")
-        .map(|entry| entry.expect("an entry").path())
-        .map(|path| {
-            (
-                path.file_name()
-                    .expect("a name")
-                    .to_string_lossy()
-                    .into_owned(),
-                path,
-            )
-        })
-        .collect();
-    cases.sort();
+/// The files of a case, by name.
+pub(crate) type Case = BTreeMap<String, Vec<u8>>;
+
+/// The cases of an archive, one folder each. They stay in memory: on a busy disk, thousands of
+/// small files take longer than all the tests.
+pub(crate) fn unpack(archive: &Path) -> BTreeMap<String, Case> {
+    let bytes = std::fs::read(archive).expect("a readable archive");
+    let mut cases: BTreeMap<String, Case> = BTreeMap::new();
+    for (path, bytes) in unzip(&bytes) {
+        let (case, file) = path.split_once('/').expect("a file in a case's folder");
+        let case = cases.entry(case.to_owned()).or_default();
+        case.insert(file.to_owned(), bytes);
+    }
     cases
 }
 
+fn unzip(bytes: &[u8]) -> Case {
+    let mut archive = zip::ZipArchive::new(Cursor::new(bytes)).expect("a zip archive");
+    let mut files = Case::new();
+    for index in 0..archive.len() {
+        let mut entry = archive.by_index(index).expect("an entry");
+        let mut bytes = Vec::new();
+        entry.read_to_end(&mut bytes).expect("an entry's bytes");
+        let name = entry.name().expect("a name").into_owned();
+        files.insert(name, bytes);
+    }
+    files
+}
+
 /// The tensors of an .npz by index, as the element types given.
-pub(crate) fn read_npz(path: &Path, types: &[ElementType]) -> Vec<Tensor> {
-    let entries = io::read_all(path, &Limits::default()).expect("a readable .npz");
+fn read_npz(bytes: &[u8], types: &[ElementType]) -> Vec<Tensor> {
+    let mut entries = unzip(bytes);
     let mut tensors = Vec::new();
     for (index, &ty) in types.iter().enumerate() {
-        let name = index.to_string();
-        let (_, tensor) = entries
-            .iter()
-            .find(|(n, _)| *n == name)
-            .unwrap_or_else(|| panic!("no entry {name} in {path:?}"));
-        tensors.push(io::adapt(tensor, ty).expect("the type of the model"));
+        let entry = entries.remove(&format!("{index}.npy"));
+        let bytes = entry.unwrap_or_else(|| panic!("no entry {index}"));
+        let tensor = io::npy::parse(SharedBytes::new(Arc::new(bytes)), &Limits::default());
+        let tensor = tensor.expect("a readable .npy");
+        tensors.push(io::adapt(&tensor, ty).expect("the type of the model"));
     }
     tensors
 }
 
-/// Evaluates the model of a case's folder on its inputs and compares with its outputs.
-pub(crate) fn check_case(folder: &Path, model: &str, tolerance: Tolerance) {
-    let model = Model::read(folder.join(model)).unwrap_or_else(|e| panic!("{e}"));
+/// Evaluates the model of a case on its inputs and compares with its outputs.
+pub(crate) fn check_case(case: &Case, model: &str, tolerance: Tolerance) {
+    let weights = case.get("model.bin").cloned().unwrap_or_default();
+    let model = Model::from_bytes(model, case[model].clone(), weights);
+    let model = model.unwrap_or_else(|e| panic!("{e}"));
     let types: Vec<ElementType> = (0..model.inputs().len())
         .map(|index| {
             let input = model.input_type(index).expect("an inferred input");
             input.element_type
         })
         .collect();
-    let inputs = read_npz(&folder.join("inputs.npz"), &types);
+    let inputs = read_npz(&case["inputs.npz"], &types);
     let outputs = model
         .evaluate(inputs.into_iter().enumerate())
         .unwrap_or_else(|e| panic!("{e}"))
         .into_tensors();
     let types: Vec<ElementType> = outputs.iter().map(|t| t.element_type()).collect();
-    let expected = read_npz(&folder.join("outputs.npz"), &types);
+    let expected = read_npz(&case["outputs.npz"], &types);
     for (found, expected) in outputs.iter().zip(&expected) {
         assert_close(found, expected, tolerance);
     }
