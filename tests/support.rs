@@ -77,7 +77,8 @@ fn unzip(bytes: &[u8]) -> Case {
         let mut entry = archive.by_index(index).expect("an entry");
         let mut bytes = Vec::new();
         entry.read_to_end(&mut bytes).expect("an entry's bytes");
-        files.insert(entry.name().to_owned(), bytes);
+        let name = entry.name().expect("a name").into_owned();
+        files.insert(name, bytes);
     }
     files
 }
