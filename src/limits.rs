@@ -10,7 +10,7 @@ pub struct Limits {
     pub layers: usize,
     /// How deep bodies, and entries of `rt_info`, may be nested.
     pub nesting: usize,
-    /// Bytes of a file of tensors.
+    /// Bytes of a file of tensors, or of an ONNX model.
     pub file_bytes: u64,
     /// Bytes of one tensor.
     pub tensor_bytes: u64,

@@ -96,13 +96,13 @@ pub(super) fn scan(bytes: &[u8], limits: &Limits) -> Result<Contents, Refusal> {
         let start = at;
         let malformed = |what: &str| {
             let name = message.name();
-            Refusal::Malformed(format!("{what} of {name} at byte {start}"))
+            Refusal::Malformed(format!("{what} of {name} begins at byte {start}"))
         };
         let mut varint = || varint(bytes, &mut at, end);
         let tag = varint().ok_or_else(|| malformed("a broken field"))?;
         let (number, wire) = (tag >> 3, tag & 7);
         if number == 0 {
-            return Err(malformed("a field numbered 0"));
+            return Err(malformed("a field 0"));
         }
         let skipped = match wire {
             0 => varint().map(|_| 0),
@@ -115,7 +115,7 @@ pub(super) fn scan(bytes: &[u8], limits: &Limits) -> Result<Contents, Refusal> {
         let length = skipped
             .and_then(|n| usize::try_from(n).ok())
             .filter(|&n| n <= end - at)
-            .ok_or_else(|| malformed(&format!("field {number} is cut off or broken,")))?;
+            .ok_or_else(|| malformed(&format!("the broken field {number}")))?;
         if wire == 2 {
             contents.messages += 1;
             if contents.messages > most {

@@ -129,7 +129,8 @@ impl Op for Reduce {
             return op.eval(io);
         }
         let rank = data.shape().rank();
-        if !self.noop_with_empty_axes {
+        // A scalar has no axes, but an absolute value.
+        if !self.noop_with_empty_axes && rank > 0 {
             return op.eval(Io {
                 inputs: &[data, &all_axes(rank)],
                 outputs: io.outputs,
