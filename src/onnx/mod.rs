@@ -16,6 +16,8 @@ mod problem;
 mod proto;
 mod scan;
 mod tensor;
+#[cfg(test)]
+mod tests;
 mod types;
 
 pub(crate) use load::load;
