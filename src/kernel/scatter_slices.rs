@@ -21,7 +21,7 @@ pub(crate) struct ScatterSlices {
 const PARALLEL_SLICE: usize = 256;
 
 impl ScatterSlices {
-    /// `count` tuples say where slices of `slice` elements go, all in range.
+    /// `count` tuples say where slices of `slice` elements go.
     ///
     /// # Errors
     /// When memory runs out.
@@ -37,12 +37,17 @@ impl ScatterSlices {
             OpError::limit(format!("cannot allocate {bytes} bytes"))
         })?;
         places.resize(count, OUTSIDE);
-        tuples.places(0, &mut places);
+        for_rows(&mut places, 1, 1, |first, some| tuples.places(first, some));
         Ok(Self {
             places,
             slice,
             slab,
         })
+    }
+
+    /// The first tuple with an index out of range; there must be none to scatter.
+    pub(crate) fn outside(&self) -> Option<usize> {
+        self.places.iter().position(|&place| place == OUTSIDE)
     }
 
     /// Several slabs: each takes its updates in order.

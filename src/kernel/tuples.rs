@@ -77,17 +77,6 @@ impl<'a> Tuples<'a> {
         }
     }
 
-    /// The first tuple with an index out of range.
-    pub(crate) fn outside(&self, count: usize) -> Option<usize> {
-        let mut places = [0; BLOCK];
-        (0..count).step_by(BLOCK).find_map(|start| {
-            let places = &mut places[..BLOCK.min(count - start)];
-            self.places(start, places);
-            let first = places.iter().position(|&place| place == OUTSIDE)?;
-            Some(start + first)
-        })
-    }
-
     /// The first of a tuple's indices that is out of range.
     pub(crate) fn axis_outside(&self, tuple: usize) -> Option<usize> {
         let len = self.axes.len();

@@ -133,14 +133,14 @@ impl Op for ScatterNDUpdate {
             places.iter().product()
         };
         let tuples = Tuples::new(indices, sizes, self.from_end);
-        if let Some(bad) = tuples.outside(count) {
+        let slice = slice.iter().product();
+        let scatter = ScatterSlices::new(&tuples, count, slice, data.len())?;
+        if let Some(bad) = scatter.outside() {
             let axis = tuples.axis_outside(bad).unwrap_or(0);
             let size = sizes.get(axis).copied().unwrap_or(0);
             let position = bad * tuple + axis;
             return Err(out_of_range(indices, position, axis, size, self.from_end));
         }
-        let slice = slice.iter().product();
-        let scatter = ScatterSlices::new(&tuples, count, slice, data.len())?;
         match self.reduction.kernel() {
             None => move_elements(&scatter, &[data, updates], io.outputs),
             Some(reduction) => {

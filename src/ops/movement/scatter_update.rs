@@ -85,12 +85,12 @@ impl Op for ScatterUpdate {
         let shape = data.shape();
         let axis = normalize_axis(axis, shape.rank())?;
         let tuples = Tuples::new(indices, &shape[axis..=axis], false);
-        if let Some(bad) = tuples.outside(indices.len()) {
-            return Err(out_of_range(indices, bad, axis, shape[axis], false));
-        }
         let slice = shape[axis + 1..].iter().product::<usize>();
         let slab = shape[axis] * slice;
         let scatter = ScatterSlices::new(&tuples, indices.len(), slice, slab)?;
+        if let Some(bad) = scatter.outside() {
+            return Err(out_of_range(indices, bad, axis, shape[axis], false));
+        }
         move_elements(&scatter, &[data, updates], io.outputs)
     }
 
