@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 
 use super::{Graph, Node, NodeId, Operation};
 use crate::op::{Input, Io, Moves, Op, OpError, Output, Outputs, Role};
-use crate::tensor::{Dimension, ElementType, PartialShape, Symbol, Tensor, ValueRange};
+use crate::tensor::{Dimension, ElementType, PartialShape, Symbol, Tensor, ValueRange, convert};
 
 /// Tensors of more elements are not followed: they are data, not shapes.
 const MOST_KNOWN: usize = 4096;
@@ -213,16 +213,30 @@ fn known_outputs(
     if !outputs.iter().all(|o| o.element_type.is_integer()) {
         return unknown();
     }
-    if op.moves() != Moves::None {
-        return move_ranges(op, inputs, outputs.len()).unwrap_or_else(unknown);
-    }
     let mut known = unknown();
-    if let Some(ranges) = op.infer_value(inputs, &outputs[0])
+    if op.moves() != Moves::None {
+        known = move_ranges(op, inputs, outputs.len()).unwrap_or(known);
+    } else if let Some(ranges) = op.infer_value(inputs, &outputs[0])
         && ranges.iter().any(|r| *r != ValueRange::UNKNOWN)
     {
         known[0] = Some(Known::Ranges(ranges.into()));
     }
+    for (known, output) in known.iter_mut().zip(outputs) {
+        if let Some(tensor) = known.as_ref().and_then(|known| exact(known, output)) {
+            *known = Some(Known::Tensor(tensor));
+        }
+    }
     known
+}
+
+/// The tensor of an output of whose elements every one turned out to be known.
+fn exact(known: &Known, output: &Output) -> Option<Tensor> {
+    let Known::Ranges(ranges) = known else {
+        return None;
+    };
+    let values: Vec<i64> = ranges.iter().map(|r| r.value()).collect::<Option<_>>()?;
+    let wide = Tensor::new(output.shape.to_shape()?, &values).ok()?;
+    convert::convert(&wide, output.element_type).ok()
 }
 
 fn evaluate(op: &dyn Op, inputs: &[&Tensor], outputs: &Outputs) -> Result<Vec<Tensor>, OpError> {
