@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::{Format, Inner, Model};
 use crate::error::{Error, Kind, Place, Result};
+use crate::graph::Graph;
 use crate::graph::infer::Facts;
 use crate::ir::{self, BinFile, Loaded, Problem, Source};
 use crate::limits::Limits;
@@ -72,6 +73,29 @@ pub(super) fn of_bytes(name: Arc<str>, document: Vec<u8>, weights: Vec<u8>) -> R
     Ok(of_ir(Source::new(name, document)?, &weights, depth, limits))
 }
 
+impl Model {
+    /// The model of a file. What was not inferred is as the file declares it.
+    fn loaded(
+        name: String,
+        format: Format,
+        graphs: Vec<Graph>,
+        facts: Option<Facts>,
+        source: &Arc<Source>,
+        problems: &[Problem],
+    ) -> Self {
+        let facts = facts.unwrap_or_else(|| Facts::declared(&graphs[0]));
+        Self(Arc::new(Inner {
+            name,
+            format,
+            graphs: graphs.into(),
+            facts,
+            source: Some(Arc::clone(source)),
+            warnings: problems.to_vec(),
+            plan: OnceLock::new(),
+        }))
+    }
+}
+
 /// Whether a file's name says that it is an ONNX model.
 fn is_onnx(path: &Path) -> bool {
     path.extension()
@@ -84,20 +108,17 @@ fn of_ir(source: Source, weights: &BinFile, depth: Depth, limits: &Limits) -> In
     let source = Arc::new(source);
     let layers = loaded.as_ref().map_or(0, |l| l.layers);
     let model = loaded.map(|loaded: Loaded| {
-        let facts = loaded
-            .facts
-            .unwrap_or_else(|| Facts::declared(&loaded.graphs[0]));
-        Model(Arc::new(Inner {
-            name: loaded.name,
-            format: Format::Ir {
-                version: loaded.version,
-            },
-            graphs: loaded.graphs.into(),
+        let version = loaded.version;
+        let format = Format::Ir { version };
+        let facts = loaded.facts;
+        Model::loaded(
+            loaded.name,
+            format,
+            loaded.graphs,
             facts,
-            source: Some(Arc::clone(&source)),
-            warnings: problems.clone(),
-            plan: OnceLock::new(),
-        }))
+            &source,
+            &problems,
+        )
     });
     Inspection {
         source,
@@ -155,21 +176,12 @@ fn of_onnx(
     let layers = loaded.as_ref().map_or(0, |l| l.nodes);
     let weights_bytes = loaded.as_ref().map(|l| l.external_bytes);
     let model = loaded.map(|loaded| {
-        let facts = loaded
-            .facts
-            .unwrap_or_else(|| Facts::declared(&loaded.graph));
-        Model(Arc::new(Inner {
-            name: loaded.name,
-            format: Format::Onnx {
-                ir_version: loaded.ir_version,
-                opsets: loaded.opsets,
-            },
-            graphs: vec![loaded.graph].into(),
-            facts,
-            source: Some(Arc::clone(&source)),
-            warnings: problems.clone(),
-            plan: OnceLock::new(),
-        }))
+        let format = Format::Onnx {
+            ir_version: loaded.ir_version,
+            opsets: loaded.opsets,
+        };
+        let (graphs, facts) = (vec![loaded.graph], loaded.facts);
+        Model::loaded(loaded.name, format, graphs, facts, &source, &problems)
     });
     Inspection {
         source,

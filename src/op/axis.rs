@@ -1,7 +1,7 @@
 //! Axes as operations are given them: negative ones count from the end.
 
 use super::{Input, OpError, bail, ensure};
-use crate::tensor::{Dimension, PartialShape};
+use crate::tensor::{Dimension, PartialShape, Tensor};
 
 /// The axis that `axis` means in a tensor of this rank.
 ///
@@ -18,6 +18,17 @@ pub(crate) fn normalize_axis(axis: i64, rank: usize) -> Result<usize, OpError> {
     match counted {
         Some(axis) => Ok(axis),
         None => bail!("axis {axis} is out of range for rank {rank}"),
+    }
+}
+
+/// The axis that a tensor of one number means in a tensor of this rank.
+///
+/// # Errors
+/// When it is not one integer, or not in `-rank..rank`.
+pub(crate) fn axis_of(axis: &Tensor, rank: usize) -> Result<usize, OpError> {
+    match Input::of(axis).int_scalar("axis")? {
+        Some(axis) => normalize_axis(axis, rank),
+        None => bail!("the axis is not known"),
     }
 }
 

@@ -16,7 +16,7 @@ use std::fmt::{self, Debug};
 use smallvec::SmallVec;
 
 pub(crate) use axis::{
-    allowed_axes, allowed_indices, any_axis, normalize_axes, normalize_axis, permutation,
+    allowed_axes, allowed_indices, any_axis, axis_of, normalize_axes, normalize_axis, permutation,
 };
 #[cfg(feature = "onnx")]
 pub(crate) use def::made;

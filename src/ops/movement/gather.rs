@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::kernel::{gather, moving::move_elements};
 use crate::op::{
     Input, Io, LayerData, Moves, Op, OpError, Output, Outputs, ReadResult, allowed_axes,
-    allowed_indices, any_axis, attrs, bail, ensure, normalize_axis,
+    allowed_indices, any_axis, attrs, axis_of, bail, ensure, normalize_axis,
 };
 use crate::tensor::{Dimension, PartialShape};
 
@@ -134,10 +134,7 @@ impl Op for Gather {
             bail!("expected 3 inputs, got {}", io.inputs.len());
         };
         let shape = data.shape();
-        let Some(axis) = Input::of(axis).int_scalar("axis")? else {
-            bail!("the axis is not known");
-        };
-        let axis = normalize_axis(axis, shape.rank())?;
+        let axis = axis_of(axis, shape.rank())?;
         let batch_dims = self.batch_dims(shape.rank(), indices.shape().rank())?;
         if io.outputs[0].is_empty() {
             return Ok(());

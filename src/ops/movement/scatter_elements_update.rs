@@ -10,8 +10,8 @@ use super::indices::{check_reduced, out_of_range};
 use crate::kernel::moving::move_elements;
 use crate::kernel::scatter::{self, Scatter};
 use crate::op::{
-    Input, Io, Moves, Op, OpError, Output, Outputs, allowed_axes, allowed_indices, bail, ensure,
-    merge_types, normalize_axis,
+    Input, Io, Moves, Op, OpError, Output, Outputs, allowed_axes, allowed_indices, axis_of, bail,
+    ensure, merge_types, normalize_axis,
 };
 use crate::tensor::{ElementType, PartialShape};
 
@@ -144,10 +144,7 @@ impl Op for ScatterElementsUpdate {
         let [data, indices, updates, axis] = io.inputs else {
             bail!("expected 4 inputs, got {}", io.inputs.len());
         };
-        let Some(axis) = Input::of(axis).int_scalar("axis")? else {
-            bail!("the axis is not known");
-        };
-        let axis = normalize_axis(axis, data.shape().rank())?;
+        let axis = axis_of(axis, data.shape().rank())?;
         let size = data.shape()[axis];
         if indices.is_empty() {
             io.outputs[0] = (*data).clone();

@@ -12,8 +12,8 @@ use crate::kernel::moving::move_elements;
 use crate::kernel::scatter_slices::ScatterSlices;
 use crate::kernel::tuples::Tuples;
 use crate::op::{
-    Input, Io, Moves, Op, OpError, Output, Outputs, allowed_axes, bail, ensure, merge_types,
-    normalize_axis,
+    Input, Io, Moves, Op, OpError, Output, Outputs, allowed_axes, axis_of, bail, ensure,
+    merge_types, normalize_axis,
 };
 use crate::tensor::{Dimension, PartialShape};
 
@@ -79,11 +79,8 @@ impl Op for ScatterUpdate {
         let [data, indices, updates, axis] = io.inputs else {
             bail!("expected 4 inputs, got {}", io.inputs.len());
         };
-        let Some(axis) = Input::of(axis).int_scalar("axis")? else {
-            bail!("the axis is not known");
-        };
         let shape = data.shape();
-        let axis = normalize_axis(axis, shape.rank())?;
+        let axis = axis_of(axis, shape.rank())?;
         let tuples = Tuples::new(indices, &shape[axis..=axis], false);
         let slice = shape[axis + 1..].iter().product::<usize>();
         let slab = shape[axis] * slice;

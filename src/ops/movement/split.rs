@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::kernel::moving::move_elements;
 use crate::kernel::strided::{Cut, View, Views};
 use crate::op::{
-    Input, Io, Moves, Op, OpError, Output, Outputs, allowed_axes, any_axis, bail, ensure,
+    Input, Io, Moves, Op, OpError, Output, Outputs, allowed_axes, any_axis, axis_of, bail, ensure,
     normalize_axis,
 };
 use crate::tensor::{Dimension, PartialShape, Tensor};
@@ -90,10 +90,7 @@ impl Op for Split {
         let [data, axis] = io.inputs else {
             bail!("expected 2 inputs, got {}", io.inputs.len());
         };
-        let Some(axis) = Input::of(axis).int_scalar("axis")? else {
-            bail!("the axis is not known");
-        };
-        let axis = normalize_axis(axis, data.shape().rank())?;
+        let axis = axis_of(axis, data.shape().rank())?;
         split_along(data, axis, io.outputs)
     }
 

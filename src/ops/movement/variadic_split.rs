@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::slicing::numbers;
 use super::split::split_along;
 use crate::op::{
-    Input, Io, Moves, Op, OpError, Output, Outputs, allowed_axes, any_axis, bail, ensure,
+    Input, Io, Moves, Op, OpError, Output, Outputs, allowed_axes, any_axis, axis_of, bail, ensure,
     normalize_axis,
 };
 use crate::tensor::{Dimension, PartialShape, ValueRange};
@@ -148,10 +148,7 @@ impl Op for VariadicSplit {
         let [data, axis, _] = io.inputs else {
             bail!("expected 3 inputs, got {}", io.inputs.len());
         };
-        let Some(axis) = Input::of(axis).int_scalar("axis")? else {
-            bail!("the axis is not known");
-        };
-        let axis = normalize_axis(axis, data.shape().rank())?;
+        let axis = axis_of(axis, data.shape().rank())?;
         split_along(data, axis, io.outputs)
     }
 
