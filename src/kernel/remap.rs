@@ -51,6 +51,14 @@ pub(crate) struct Remap {
 impl Remap {
     /// Picks from an input of this shape, whose axes the output has as `axes` says.
     pub(crate) fn new(shape: &[usize], axes: Vec<Runs>) -> Self {
+        // Where nothing is picked, the positions of other axes, however long, are of no use.
+        if axes
+            .iter()
+            .any(|runs| runs.iter().all(|&(_, len)| len == 0))
+            && axes.len() > 1
+        {
+            return Self::new(&[0], vec![Vec::new()]);
+        }
         let mut outer: SmallVec<[Outer; 4]> = SmallVec::new();
         let mut line = identity(1);
         let mut width = 1;
