@@ -344,3 +344,25 @@ fn names_and_consumers_are_found() {
     assert_eq!(model.allowed_values(1), Some((-5, 4)));
     assert_eq!(model.allowed_values(0), None);
 }
+
+/// What consumers allow is found behind conversions and reshapes too.
+#[test]
+fn allowed_values_are_followed_through_conversions() {
+    let mut graph = Builder::new();
+    let indices = graph.parameter("indices", ElementType::I32, shape("1,3"));
+    let wide = [("destination_type", "i64")];
+    let wide = graph
+        .add("wide", "Convert", "opset1", &wide, &[indices])
+        .expect("Convert");
+    let flat = graph
+        .add("flat", "Squeeze", "opset1", &[], &[wide])
+        .expect("Squeeze");
+    let table = graph.constant("table", Tensor::vector(&[1f32, 2., 3., 4.]));
+    let axis = graph.constant("axis", Tensor::scalar(0i64));
+    let rows = graph
+        .add("rows", "Gather", "opset8", &[], &[table, flat, axis])
+        .expect("Gather");
+    graph.result("y", rows);
+    let model = graph.build("lookup").expect("a model");
+    assert_eq!(model.allowed_values(0), Some((-4, 3)));
+}

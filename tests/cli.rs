@@ -330,3 +330,30 @@ fn types_that_numpy_lacks_pass_as_codes() {
         assert_eq!(read, codes.with_shape([3]).expect("three codes"), "{ty}");
     }
 }
+
+/// Every session of the README prints what it says. What it writes goes to a folder of its own.
+#[test]
+fn the_sessions_of_the_readme_are_true() {
+    let readme = std::fs::read_to_string(project("README.md")).expect("the README");
+    let (folder, _) = temporary();
+    let samples = project("ir-samples").to_string_lossy().into_owned();
+    let mut checked = 0;
+    for block in readme.split("```console\n").skip(1) {
+        let block = block.split("```").next().unwrap_or_default();
+        for session in format!("\n{block}").split("\n$ ovir ").skip(1) {
+            let (command, printed) = session.split_once('\n').unwrap_or((session, ""));
+            let words = command.split(' ').map(|word| word.trim_matches('\''));
+            let arguments = words.map(|word| word.replace("ir-samples", &samples));
+            let output = Command::new(env!("CARGO_BIN_EXE_ovir"))
+                .current_dir(folder.path())
+                .args(arguments)
+                .env("NO_COLOR", "1")
+                .output()
+                .expect("the binary runs");
+            let found = stdout(&output).replace(&samples, "ir-samples");
+            assert_eq!(found.trim_end(), printed.trim_end(), "{command}");
+            checked += 1;
+        }
+    }
+    assert!(checked >= 8, "{checked} sessions");
+}

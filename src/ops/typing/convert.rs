@@ -41,6 +41,10 @@ impl Op for Convert {
         Ok(convert_into(io.inputs[0], &mut io.outputs[0])?)
     }
 
+    fn keeps_numbers(&self) -> bool {
+        true
+    }
+
     fn infer_value(&self, inputs: &[Input<'_>], output: &Output) -> Option<Vec<ValueRange>> {
         let [input] = inputs else { return None };
         if !output.element_type.is_integer() {
