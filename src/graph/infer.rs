@@ -193,7 +193,7 @@ fn known_outputs(
     outputs: &Outputs,
 ) -> SmallVec<[Option<Known>; 1]> {
     let unknown = || smallvec::smallvec![None; outputs.len()];
-    if outputs.iter().any(|o| small(o).is_none()) || op.role() == Role::Parameter {
+    if outputs.iter().any(|o| small(o).is_none()) || op.role() == Role::Parameter || !op.is_pure() {
         return unknown();
     }
     if let Some(constant) = op.constant() {

@@ -76,6 +76,12 @@ pub trait Op: Any + Debug + Send + Sync {
         None
     }
 
+    /// Whether equal inputs give equal outputs, without any other effect. Only such operations are
+    /// evaluated ahead of a run.
+    fn is_pure(&self) -> bool {
+        true
+    }
+
     /// Whether output 0 has the numbers of input 0, in another form.
     fn keeps_numbers(&self) -> bool {
         false

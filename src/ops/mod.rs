@@ -3,16 +3,29 @@
 //! Each folder's `mod.rs` holds its table: one row for each Rust type and the versions it
 //! implements. Adding an operation is its own file, a `mod` line and a row.
 
+mod activation;
 mod arithmetic;
+mod bitwise;
+mod comparison;
 mod condition;
+mod convolution;
+mod detection;
 mod elementwise;
+mod floats;
 mod generation;
+mod image;
 pub(crate) mod infrastructure;
 mod interval;
+mod logical;
+mod matrix;
 mod movement;
+mod normalization;
+mod pooling;
+mod quantization;
 mod reduction;
 mod sequence;
 mod shape;
+mod signals;
 mod sort;
 mod sparse;
 #[cfg(test)]
@@ -26,14 +39,26 @@ use crate::op::OpDef;
 
 /// The tables of all folders.
 pub(crate) const FAMILIES: &[(&str, &[OpDef])] = &[
+    ("activation", activation::OPS),
     ("arithmetic", arithmetic::OPS),
+    ("bitwise", bitwise::OPS),
+    ("comparison", comparison::OPS),
     ("condition", condition::OPS),
+    ("convolution", convolution::OPS),
+    ("detection", detection::OPS),
     ("generation", generation::OPS),
+    ("image", image::OPS),
     ("infrastructure", infrastructure::OPS),
+    ("logical", logical::OPS),
+    ("matrix", matrix::OPS),
     ("movement", movement::OPS),
+    ("normalization", normalization::OPS),
+    ("pooling", pooling::OPS),
+    ("quantization", quantization::OPS),
     ("reduction", reduction::OPS),
     ("sequence", sequence::OPS),
     ("shape", shape::OPS),
+    ("signals", signals::OPS),
     ("sort", sort::OPS),
     ("sparse", sparse::OPS),
     ("type", typing::OPS),

@@ -1,0 +1,38 @@
+//! The floats that numerical kernels compute in.
+
+use num_traits::{Float, FromPrimitive, NumAssign};
+
+use super::gemm::Multiply;
+use crate::tensor::convert::Compute;
+
+/// `f32`, which also stands for every narrower float, or `f64`.
+///
+/// Functions beyond the arithmetic of IEEE 754 (`exp`, `tanh`, …) belong to [`super::math`].
+pub(crate) trait Real: Compute + Float + FromPrimitive + NumAssign + Multiply {
+    /// The nearest number of this type.
+    fn of(x: f64) -> Self;
+
+    /// The number, exactly.
+    fn wide(self) -> f64;
+}
+
+impl Real for f32 {
+    #[allow(clippy::cast_possible_truncation)] // rounds
+    fn of(x: f64) -> Self {
+        x as f32
+    }
+
+    fn wide(self) -> f64 {
+        f64::from(self)
+    }
+}
+
+impl Real for f64 {
+    fn of(x: f64) -> Self {
+        x
+    }
+
+    fn wide(self) -> f64 {
+        self
+    }
+}

@@ -1,0 +1,5 @@
+//! Category `image` of the specification.
+
+use crate::op::OpDef;
+
+pub(super) const OPS: &[OpDef] = &[];
