@@ -1,11 +1,11 @@
 //! Evaluates every model of a folder and compares it with the outputs beside it.
 //!
 //! ```text
-//! cargo run --release --example conformance -- FOLDER
+//! cargo run --release --example conformance -- FOLDER [PREFIX…]
 //! ```
 //!
 //! A case is a folder with `model.xml`, and `inputs.npz` and `outputs.npz` with arrays named by
-//! index. Prints one line a case that does not agree, and a summary. Fails if one does not, other
+//! index; prefixes choose cases by the names of their folders. Prints one line a case that does not agree, and a summary. Fails if one does not, other
 //! than for want of an operation.
 
 // An example may print.
@@ -26,10 +26,12 @@ enum Verdict {
 }
 
 fn main() -> ExitCode {
-    let Some(folder) = std::env::args().nth(1) else {
-        eprintln!("usage: conformance FOLDER");
+    let mut arguments = std::env::args().skip(1);
+    let Some(folder) = arguments.next() else {
+        eprintln!("usage: conformance FOLDER [PREFIX…]");
         return ExitCode::from(2);
     };
+    let prefixes: Vec<String> = arguments.collect();
     let (mut agree, mut differ, mut unsupported, mut without) = (0, 0, 0, 0);
     for case in cases(Path::new(&folder)) {
         let name = case
@@ -37,6 +39,10 @@ fn main() -> ExitCode {
             .unwrap_or(&case)
             .display()
             .to_string();
+        let last = case.file_name().unwrap_or_default().to_string_lossy();
+        if !prefixes.is_empty() && !prefixes.iter().any(|p| last.starts_with(&**p)) {
+            continue;
+        }
         match check(&case) {
             Verdict::Agrees => agree += 1,
             Verdict::NoOutputs => without += 1,

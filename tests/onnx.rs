@@ -12,6 +12,7 @@ fn node_tests_of_onnx() {
         let tolerance = Tolerance {
             ulps,
             signed_zero: true,
+            ..Tolerance::default()
         };
         check_case(&files, "model.onnx", tolerance);
     });

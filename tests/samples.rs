@@ -93,6 +93,7 @@ fn compare_with_document(outputs: &Outputs, path: &Path) {
         let near = Tolerance {
             ulps: 1.0,
             signed_zero: true,
+            ..Tolerance::default()
         };
         assert_close(found, &expected, near);
     }

@@ -121,10 +121,12 @@ pub(crate) fn check_case(case: &Case, model: &str, tolerance: Tolerance) {
 }
 
 /// How two tensors may differ.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Tolerance {
     /// Relative, in units in the last place of the element type.
     pub(crate) ulps: f64,
+    /// Relative to the largest finite element of the tensor.
+    pub(crate) of_scale: f64,
     /// Whether the sign of a zero counts.
     pub(crate) signed_zero: bool,
 }
@@ -148,10 +150,12 @@ pub(crate) fn assert_close(found: &Tensor, expected: &Tensor, tolerance: Toleran
     }
     let epsilon = epsilon(found.element_type());
     let (a, b) = (values(found), values(expected));
+    let finite = b.iter().filter(|b| b.is_finite());
+    let scale = finite.fold(0f64, |scale, b| scale.max(b.abs()));
     for (at, (&a, &b)) in a.iter().zip(&b).enumerate() {
         let same = (a.is_nan() && b.is_nan())
             || (a == b && (!tolerance.signed_zero || a.is_sign_negative() == b.is_sign_negative()))
-            || (a - b).abs() <= tolerance.ulps * epsilon * b.abs();
+            || (a - b).abs() <= tolerance.ulps * epsilon * b.abs() + tolerance.of_scale * scale;
         assert!(
             same,
             "element {at}: found {a:?}, expected {b:?}\nfound\n{}\nexpected\n{}",
