@@ -44,7 +44,7 @@ pub mod tensor;
 pub use error::{Error, Kind, LayerRef, Place, Result};
 pub use exec::{Control, Observer};
 pub use limits::Limits;
-pub use model::{Depth, Format, Inspection, Model, Outputs, PortKey};
+pub use model::{Depth, Format, InferRequest, Inspection, Model, Outputs, PortKey, Variable};
 
 /// The README's examples run as tests.
 #[cfg(doctest)]

@@ -16,6 +16,8 @@ pub struct Limits {
     pub tensor_bytes: u64,
     /// Bytes of all tensors alive at one time of an evaluation, constants not counted.
     pub live_bytes: u64,
+    /// Iterations of one Loop or TensorIterator.
+    pub loop_trips: u64,
 }
 
 impl Default for Limits {
@@ -28,6 +30,7 @@ impl Default for Limits {
             file_bytes: 16 * GIB,
             tensor_bytes: 16 * GIB,
             live_bytes: 64 * GIB,
+            loop_trips: 100_000_000,
         }
     }
 }

@@ -1,10 +1,13 @@
 //! Evaluation of a graph, layer by layer, and the observers that watch it.
 
+mod control;
 mod observer;
 mod plan;
 mod pool;
 mod run;
+mod state;
 
 pub use observer::{Control, Observer};
 pub(crate) use plan::Plan;
 pub(crate) use run::Run;
+pub(crate) use state::State;

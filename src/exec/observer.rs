@@ -1,6 +1,6 @@
 //! Everything that looks at a run is an observer of it.
 
-use crate::graph::Node;
+use crate::graph::{Body, Node};
 use crate::tensor::Tensor;
 
 /// Watches a run, layer by layer. A run without observers pays nothing for them.
@@ -9,6 +9,17 @@ pub trait Observer {
     fn before(&mut self, node: &Node, inputs: &[&Tensor]) -> Control {
         let _ = (node, inputs);
         Control::Continue
+    }
+
+    /// Called before a body of a layer (If, Loop, TensorIterator) is evaluated. Until
+    /// [`Observer::leave`], layers are those of the body; iterations count from 0.
+    fn enter(&mut self, node: &Node, body: &Body, iteration: u64) {
+        let _ = (node, body, iteration);
+    }
+
+    /// Called after a body of a layer was evaluated.
+    fn leave(&mut self, node: &Node, body: &Body, iteration: u64) {
+        let _ = (node, body, iteration);
     }
 
     /// Called after a layer is evaluated. `Replace` puts other outputs in place of its own.

@@ -1,5 +1,7 @@
 //! When each tensor is used last.
 
+use std::sync::OnceLock;
+
 use crate::graph::Graph;
 
 /// What a run needs to know of a graph ahead.
@@ -10,6 +12,11 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
+    /// Room for the plans of this many graphs, made when they are needed.
+    pub(crate) fn slots(graphs: usize) -> Box<[OnceLock<Self>]> {
+        (0..graphs).map(|_| OnceLock::new()).collect()
+    }
+
     pub(crate) fn new(graph: &Graph) -> Self {
         let count = graph.nodes.len();
         let mut last: Vec<Option<usize>> = vec![None; count];

@@ -82,6 +82,11 @@ impl Pool {
         Tensor::from_spare(ty, shape.clone(), spare).ok()
     }
 
+    /// Counts a tensor that an operation brought itself.
+    pub(super) fn adopt(&mut self, tensor: &Tensor) {
+        self.live += u64::try_from(tensor.byte_len()).unwrap_or(u64::MAX);
+    }
+
     /// Takes back a tensor. Its memory is used again if nobody else looks at it.
     pub(super) fn release(&mut self, tensor: Tensor) {
         if let Some(spare) = tensor.into_spare() {

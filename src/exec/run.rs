@@ -4,118 +4,199 @@ use smallvec::SmallVec;
 
 use super::observer::{Control, Observer};
 use super::pool::{Pool, unexpected};
-use crate::error::{Error, Kind, Result};
-use crate::graph::infer::describe;
-use crate::graph::{NodeId, Operation};
+use super::state::State;
+use crate::error::{Error, Kind, Place, Result};
+use crate::graph::infer::{Fact, describe};
+use crate::graph::{Node, NodeId, Operation};
 use crate::limits::Limits;
 use crate::model::Model;
 use crate::op::{Input, Io, Op, OpErrorKind, Output, Outputs, Role};
-use crate::tensor::Tensor;
+use crate::tensor::{Shape, Tensor};
 
 /// The outputs of the nodes that are still needed.
 type Slots = Vec<SmallVec<[Tensor; 1]>>;
 
+/// The outputs of one node.
+pub(super) type Tensors = SmallVec<[Tensor; 1]>;
+
 pub(crate) struct Run<'r, 'o> {
-    model: &'r Model,
-    observers: &'r mut [&'o mut dyn Observer],
-    pool: Pool,
-    slots: Slots,
+    pub(super) model: &'r Model,
+    pub(super) limits: Limits,
+    pub(super) observers: &'r mut [&'o mut dyn Observer],
+    pub(super) pool: Pool,
+    /// The variables as the run found them.
+    pub(super) state: &'r State,
+    /// What it leaves in them.
+    pub(super) assigned: State,
 }
 
 impl<'r, 'o> Run<'r, 'o> {
     pub(crate) fn new(
         model: &'r Model,
         limits: &Limits,
+        state: &'r State,
         observers: &'r mut [&'o mut dyn Observer],
     ) -> Self {
-        let mut slots = Slots::new();
-        slots.resize_with(model.graph().nodes.len(), SmallVec::new);
         Self {
             model,
+            limits: *limits,
             observers,
             pool: Pool::new(limits),
-            slots,
+            state,
+            assigned: State::default(),
         }
     }
 
-    /// Evaluates the graph on inputs in the order of its Parameters, each known to fit.
-    pub(crate) fn run(mut self, inputs: Vec<Tensor>) -> Result<Vec<Tensor>> {
+    /// Evaluates the model on inputs in the order of its Parameters, each known to fit. Gives the
+    /// outputs, and what Assign leaves in variables.
+    pub(crate) fn run(mut self, inputs: Vec<Tensor>) -> Result<(Vec<Tensor>, State)> {
+        let outputs = self.graph(0, inputs)?;
+        Ok((outputs, self.assigned))
+    }
+
+    /// Evaluates the graph at `index` of the model.
+    pub(super) fn graph(&mut self, index: usize, inputs: Vec<Tensor>) -> Result<Vec<Tensor>> {
         let model = self.model;
-        let graph = model.graph();
+        let graph = &model.graphs()[index];
+        let mut slots = Slots::new();
+        slots.resize_with(graph.nodes.len(), SmallVec::new);
         for (input, tensor) in graph.inputs().iter().zip(inputs) {
-            self.slots[input.node.index()].push(tensor);
+            slots[input.node.index()].push(tensor);
         }
-        let plan = model.plan();
+        let plan = model.plan(index);
         for (id, _) in graph.nodes() {
-            self.node(id)?;
+            self.node(At { graph: index, id }, &mut slots)?;
             for &dead in &plan.last_uses[id.index()] {
-                for tensor in std::mem::take(&mut self.slots[dead as usize]) {
+                for tensor in std::mem::take(&mut slots[dead as usize]) {
                     self.pool.release(tensor);
                 }
             }
         }
         let outputs = graph.outputs().iter();
-        let tensors = outputs.map(|output| self.slots[output.node.index()][0].clone());
+        let tensors = outputs.map(|output| slots[output.node.index()][0].clone());
         Ok(tensors.collect())
     }
 
-    fn node(&mut self, id: NodeId) -> Result<()> {
+    fn node(&mut self, at: At, slots: &mut Slots) -> Result<()> {
         let model = self.model;
-        let node = model.graph().node(id);
+        let node = at.node(model);
         let Operation::Known { op, .. } = node.operation() else {
-            return Err(Error::at(
-                model.place(id),
-                Kind::Unsupported,
-                "the operation is not supported",
-            ));
+            return Err(at.error(model, Kind::Unsupported, "the operation is not supported"));
         };
         // Producers stand before their consumers.
-        let (earlier, this) = self.slots.split_at_mut(id.index());
-        let inputs = inputs(earlier, model, id)?;
+        let (earlier, this) = slots.split_at_mut(at.id.index());
+        let inputs = inputs(earlier, model, at)?;
         let mut replaced = None;
         for observer in self.observers.iter_mut() {
             match observer.before(node, &inputs) {
                 Control::Continue => {}
-                Control::Replace(tensors) => replaced = Some(replacement(model, id, tensors)?),
-                Control::Stop => return Err(stopped(model, id)),
+                Control::Replace(tensors) => replaced = Some(replacement(model, at, tensors)?),
+                Control::Stop => return Err(stopped(model, at)),
             }
         }
         if let Some(tensors) = replaced {
             this[0] = tensors;
-        } else if op.role() != Role::Parameter {
-            this[0] = evaluate(model, id, &**op, &inputs, &mut self.pool)?;
+        } else {
+            match op.role() {
+                Role::Parameter => {}
+                Role::If | Role::Loop | Role::TensorIterator => {
+                    this[0] = self.control(at, op.role(), &inputs)?;
+                }
+                Role::ReadValue => this[0] = self.read_value(at, &**op, &inputs)?,
+                Role::Assign | Role::Inner | Role::Result => {
+                    this[0] = evaluate(model, at, &**op, &inputs, &mut self.pool)?;
+                }
+            }
+            if let (Role::Assign, Some(variable)) = (op.role(), op.variable()) {
+                self.assigned.set(variable, this[0][0].clone());
+            }
         }
         drop(inputs);
-        self.after(id)
+        self.after(at, slots)
     }
 
-    fn after(&mut self, id: NodeId) -> Result<()> {
-        let node = self.model.graph().node(id);
+    fn after(&mut self, at: At, slots: &mut Slots) -> Result<()> {
+        let node = at.node(self.model);
         for observer in self.observers.iter_mut() {
-            match observer.after(node, &self.slots[id.index()]) {
+            match observer.after(node, &slots[at.id.index()]) {
                 Control::Continue => {}
                 Control::Replace(tensors) => {
-                    self.slots[id.index()] = replacement(self.model, id, tensors)?;
+                    slots[at.id.index()] = replacement(self.model, at, tensors)?;
                 }
-                Control::Stop => return Err(stopped(self.model, id)),
+                Control::Stop => return Err(stopped(self.model, at)),
             }
         }
         Ok(())
     }
+
+    /// What the evaluation before left in a variable, its initial value, or zeros.
+    fn read_value(&mut self, at: At, op: &dyn Op, inputs: &[&Tensor]) -> Result<Tensors> {
+        let inferred = &at.fact(self.model).outputs[0];
+        let left = op.variable().and_then(|variable| self.state.get(variable));
+        let tensor = match (left, inputs) {
+            (Some(left), _) => left.clone(),
+            (None, [initial, ..]) => (*initial).clone(),
+            (None, []) => {
+                let dims = inferred.shape.dims().unwrap_or_default();
+                let shape: Shape = dims.iter().map(|d| d.value().unwrap_or(0)).collect();
+                let mut zeros = self
+                    .pool
+                    .allocate(inferred.element_type, &shape)
+                    .map_err(|e| at.error(self.model, e.kind(), e.message()))?;
+                zeros.bytes_mut().fill(0);
+                zeros
+            }
+        };
+        if !fits(inferred, &tensor) {
+            return Err(unexpected(at.place(self.model), inferred, &tensor));
+        }
+        Ok(smallvec::smallvec![tensor])
+    }
+}
+
+/// A node of one of a model's graphs.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct At {
+    pub(super) graph: usize,
+    pub(super) id: NodeId,
+}
+
+impl At {
+    pub(super) fn node(self, model: &Model) -> &Node {
+        model.graphs()[self.graph].node(self.id)
+    }
+
+    pub(super) fn place(self, model: &Model) -> Place {
+        model.place_in(self.graph, self.id)
+    }
+
+    pub(super) fn error(self, model: &Model, kind: Kind, message: impl Into<String>) -> Error {
+        Error::at(self.place(model), kind, message)
+    }
+
+    pub(super) fn fact(self, model: &Model) -> &Fact {
+        model.fact(self.graph, self.id)
+    }
+}
+
+/// Whether a tensor is what was inferred.
+pub(super) fn fits(inferred: &Output, tensor: &Tensor) -> bool {
+    let ty = inferred.element_type;
+    (!ty.is_static() || ty == tensor.element_type()) && inferred.shape.contains(tensor.shape())
 }
 
 fn inputs<'t>(
     slots: &'t [SmallVec<[Tensor; 1]>],
     model: &Model,
-    id: NodeId,
+    at: At,
 ) -> Result<SmallVec<[&'t Tensor; 4]>> {
-    let ports = model.graph().node(id).inputs().iter();
+    let ports = at.node(model).inputs().iter();
     let tensor = |port: &crate::graph::Port| {
         let found = slots[port.node.index()].get(port.index as usize);
         found.ok_or_else(|| {
-            let producer = model.graph().node(port.node);
+            let producer = model.graphs()[at.graph].node(port.node);
             let message = format!("{producer} has no output {}", port.index);
-            Error::at(model.place(id), Kind::Structure, message)
+            at.error(model, Kind::Structure, message)
         })
     };
     ports.map(tensor).collect()
@@ -124,7 +205,7 @@ fn inputs<'t>(
 /// Evaluates one node: infers what is not settled, allocates, evaluates, checks.
 fn evaluate(
     model: &Model,
-    id: NodeId,
+    at: At,
     op: &dyn Op,
     inputs: &[&Tensor],
     pool: &mut Pool,
@@ -133,13 +214,13 @@ fn evaluate(
         if error.kind != OpErrorKind::Limit {
             error.message += &describe(inputs.iter().map(|t| (t.element_type(), t.shape())));
         }
-        Error::from_op(model.place(id), kind, error)
+        Error::from_op(at.place(model), kind, error)
     };
     if let Some(constant) = op.constant() {
         let tensor = constant.map_err(|e| failed(Kind::Weights, e))?;
         return Ok(smallvec::smallvec![tensor.clone()]);
     }
-    let fact = &model.facts().nodes[id.index()];
+    let fact = at.fact(model);
     let again: Outputs;
     let inferred = if fact.settled {
         &fact.outputs
@@ -149,7 +230,7 @@ fn evaluate(
         &again
     };
     if op.reshapes() {
-        let shape = exact_shape(model, id, &inferred[0])?;
+        let shape = exact_shape(model, at, &inferred[0])?;
         let tensor = inputs[0].with_shape(shape);
         return Ok(smallvec::smallvec![
             tensor.map_err(|e| failed(Kind::Shape, e.into()))?
@@ -160,7 +241,7 @@ fn evaluate(
         outputs.push(match output.shape.to_shape() {
             Some(shape) => pool
                 .allocate(output.element_type, &shape)
-                .map_err(|e| Error::at(model.place(id), e.kind(), e.message()))?,
+                .map_err(|e| at.error(model, e.kind(), e.message()))?,
             // The operation finds the size and brings the tensor.
             None => {
                 Tensor::zeros(output.element_type, [0]).map_err(|e| failed(Kind::Eval, e.into()))?
@@ -174,44 +255,41 @@ fn evaluate(
     op.eval(io).map_err(|e| failed(Kind::Eval, e))?;
     for (output, tensor) in inferred.iter().zip(&outputs) {
         if tensor.element_type() != output.element_type || !output.shape.contains(tensor.shape()) {
-            return Err(unexpected(model.place(id), output, tensor));
+            return Err(unexpected(at.place(model), output, tensor));
+        }
+        if !output.shape.is_static() {
+            pool.adopt(tensor);
         }
     }
     Ok(outputs)
 }
 
 /// What an observer puts in place of a node's outputs, if it fits.
-fn replacement(model: &Model, id: NodeId, tensors: Vec<Tensor>) -> Result<SmallVec<[Tensor; 1]>> {
-    let inferred = &model.facts().nodes[id.index()].outputs;
+fn replacement(model: &Model, at: At, tensors: Vec<Tensor>) -> Result<Tensors> {
+    let inferred = &at.fact(model).outputs;
     if inferred.len() != tensors.len() {
         let message = format!(
             "expected {} outputs from the observer, got {}",
             inferred.len(),
             tensors.len()
         );
-        return Err(Error::at(model.place(id), Kind::Eval, message));
+        return Err(at.error(model, Kind::Eval, message));
     }
     for (output, tensor) in inferred.iter().zip(&tensors) {
-        let types =
-            !output.element_type.is_static() || output.element_type == tensor.element_type();
-        if !types || !output.shape.contains(tensor.shape()) {
-            return Err(unexpected(model.place(id), output, tensor));
+        if !fits(output, tensor) {
+            return Err(unexpected(at.place(model), output, tensor));
         }
     }
     Ok(tensors.into())
 }
 
-fn exact_shape(model: &Model, id: NodeId, output: &Output) -> Result<crate::tensor::Shape> {
+fn exact_shape(model: &Model, at: At, output: &Output) -> Result<crate::tensor::Shape> {
     output.shape.to_shape().ok_or_else(|| {
         let message = format!("the shape {} does not follow from the inputs", output.shape);
-        Error::at(model.place(id), Kind::Shape, message)
+        at.error(model, Kind::Shape, message)
     })
 }
 
-fn stopped(model: &Model, id: NodeId) -> Error {
-    Error::at(
-        model.place(id),
-        Kind::Stopped,
-        "an observer stopped the run",
-    )
+fn stopped(model: &Model, at: At) -> Error {
+    at.error(model, Kind::Stopped, "an observer stopped the run")
 }

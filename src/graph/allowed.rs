@@ -7,7 +7,7 @@ use super::{Graph, NodeId, Port};
 const FARTHEST: usize = 10_000;
 
 impl Facts {
-    /// The integers that all consumers of a node's output 0 take, both ends included.
+    /// The integers that all consumers of output 0 of a node of the model's graph take, both ends included.
     pub(crate) fn allowed_values(&self, graph: &Graph, from: NodeId) -> Option<(i64, i64)> {
         let mut ports = vec![Port::new(from, 0)];
         let mut range: Option<(i64, i64)> = None;
@@ -20,7 +20,7 @@ impl Facts {
                 let Some(op) = node.op().filter(|_| node.inputs()[index] == port) else {
                     continue;
                 };
-                if let Some((low, high)) = op.allowed(&self.inputs(node), index) {
+                if let Some((low, high)) = op.allowed(&self.inputs(0, node), index) {
                     let (l, h) = range.unwrap_or((i64::MIN, i64::MAX));
                     range = Some((l.max(low), h.min(high)));
                 }

@@ -3,8 +3,10 @@
 mod allowed;
 mod body;
 mod builder;
+mod control;
 mod edit;
 pub(crate) mod infer;
+mod known;
 mod order;
 mod rt_info;
 
@@ -14,8 +16,10 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 pub use body::{BackEdge, Body, BodyKind, PortMap, PortMapEntry, Purpose, Slice};
+pub(crate) use body::{Feed, Parts};
 pub use builder::Builder;
-pub use infer::Known;
+pub(crate) use control::is_true;
+pub use known::Known;
 pub(crate) use order::{Cycle, order};
 pub use rt_info::{RtEntry, RtInfo};
 
@@ -304,6 +308,18 @@ impl Graph {
     pub fn rt_info(&self) -> &RtInfo {
         &self.rt_info
     }
+}
+
+/// A node with the layers whose bodies hold it, outermost first.
+pub(crate) fn layers_to(graphs: &[Graph], graph: usize, node: NodeId) -> Vec<LayerRef> {
+    let mut layers = Vec::new();
+    let mut at = Some((graph, node));
+    while let Some((graph, node)) = at {
+        layers.push(graphs[graph].node(node).layer_ref());
+        at = graphs[graph].parent;
+    }
+    layers.reverse();
+    layers
 }
 
 /// Finds an input or output by name: tensor names first, then layer names.

@@ -73,9 +73,8 @@ pub(super) fn narrow_outputs(graph: &mut Graph, facts: &Facts) -> bool {
         let Some(&from) = graph.node(result).inputs.first() else {
             continue;
         };
-        let output = facts.nodes[from.node.index()]
-            .outputs
-            .get(from.index as usize);
+        let fact = facts.of(0, from.node);
+        let output = fact.and_then(|fact| fact.outputs.get(from.index as usize));
         let to = match output.map(|o| o.element_type) {
             None
             | Some(

@@ -1,17 +1,20 @@
 //! From a document to graphs: operations made, edges resolved, types and shapes inferred.
 
+use std::collections::HashSet;
+
 use super::document::{Document, Layer, Port};
 use super::problem::{Problem, Problems, Severity};
 use super::wire::{self, Wires, wire};
 use super::{BinFile, Source, compat, fragment, names, parse};
-use crate::error::{Error, Kind, LayerRef};
-use crate::graph::infer::{Facts, declared_shape, disagreements};
+use crate::error::{Error, Kind, LayerRef, quoted};
+use crate::graph::infer::{Facts, Refused, declared_shape, disagreements};
 use crate::graph::{
-    Body, Cycle, Graph, Node, NodeId, Operation, OutputPort, Port as NodePort, order,
+    Body, BodyKind, Cycle, Graph, Node, NodeId, Operation, OutputPort, Port as NodePort, layers_to,
+    order,
 };
 use crate::limits::Limits;
 use crate::op::attrs::Attr;
-use crate::op::{LayerData, OpError, ReadError};
+use crate::op::{LayerData, ReadError, Role};
 use crate::ops;
 
 /// What a document holds, as far as it could be read.
@@ -67,17 +70,16 @@ fn build(
         }
         .build();
     }
-    let mut facts = None;
     if !graphs.is_empty() {
         compat::pre_process(&mut graphs[0], document, weights, problems);
         if document.version == 10 {
             compat::widen_inputs(&mut graphs[0]);
         }
-        if infer {
-            facts = Some(infer_model(document.version, &mut graphs[0], problems));
-        }
     }
-    link_bodies(&mut graphs);
+    link_bodies(&mut graphs, problems);
+    check_variables(&graphs, problems);
+    let facts =
+        (infer && !graphs.is_empty()).then(|| infer_model(document.version, &mut graphs, problems));
     Loaded {
         name: document.name.as_deref().unwrap_or_default().to_owned(),
         version: document.version,
@@ -88,49 +90,74 @@ fn build(
 }
 
 /// Infers the model's graph, and then once more if outputs of version 10 are converted.
-fn infer_model(version: u8, graph: &mut Graph, problems: &mut Problems<'_>) -> Facts {
-    let first = infer_graph(graph, problems);
-    let facts = if version == 10 && compat::narrow_outputs(graph, &first) {
-        Facts::infer(graph, |_, _| {})
-    } else {
-        first
-    };
-    for (id, message) in disagreements(graph, &facts) {
-        let node = graph.node(id);
+fn infer_model(version: u8, graphs: &mut [Graph], problems: &mut Problems<'_>) -> Facts {
+    let (mut facts, refused) = Facts::infer(graphs);
+    for Refused { graph, node, error } in refused {
+        let offset = graphs[graph].node(node).offset.unwrap_or(0);
+        let layers = layers_to(graphs, graph, node);
+        let error = Error::from_op(Default::default(), Kind::Shape, error);
+        problems.error_in(error.kind(), offset, layers, error.message());
+    }
+    if version == 10 && compat::narrow_outputs(&mut graphs[0], &facts) {
+        (facts, _) = Facts::infer(graphs);
+    }
+    for (id, message) in disagreements(&graphs[0], &facts) {
+        let node = graphs[0].node(id);
         let offset = node.offset.unwrap_or(0);
         problems.warn_in(Kind::Shape, offset, vec![node.layer_ref()], message);
     }
     facts
 }
 
-fn infer_graph(graph: &Graph, problems: &mut Problems<'_>) -> Facts {
-    let mut refused: Vec<(NodeId, OpError)> = Vec::new();
-    let facts = Facts::infer(graph, |id, error| refused.push((id, error)));
-    for (id, mut error) in refused {
-        let node = graph.node(id);
-        error.message += &facts.describe_inputs(node);
-        let offset = node.offset.unwrap_or(0);
-        let place = Error::from_op(Default::default(), Kind::Shape, error);
-        problems.error_in(
-            place.kind(),
-            offset,
-            vec![node.layer_ref()],
-            place.message(),
-        );
-    }
-    facts
-}
-
-/// Tells the graphs of bodies whose bodies they are.
-fn link_bodies(graphs: &mut [Graph]) {
-    let mut parents = Vec::new();
-    for (index, graph) in graphs.iter().enumerate() {
-        for (id, node) in graph.nodes() {
-            parents.extend(node.bodies.iter().map(|b| (b.graph, (index, id))));
+/// Tells the graphs of bodies whose bodies they are, and layers how values reach their bodies.
+fn link_bodies(graphs: &mut [Graph], problems: &mut Problems<'_>) {
+    for index in 0..graphs.len() {
+        for node in 0..graphs[index].nodes.len() {
+            let holder = &mut graphs[index].nodes[node];
+            let (inputs, mut bodies) = (holder.inputs.len(), std::mem::take(&mut holder.bodies));
+            let id = NodeId::new(node);
+            for body in &mut bodies {
+                graphs[body.graph].parent = Some((index, id));
+                match body.wire(&graphs[body.graph], inputs) {
+                    Ok(wiring) => body.wiring = wiring,
+                    Err(message) => {
+                        let offset = graphs[index].node(id).offset.unwrap_or(0);
+                        let layers = layers_to(graphs, index, id);
+                        problems.error_in(Kind::Structure, offset, layers, message);
+                    }
+                }
+            }
+            graphs[index].nodes[node].bodies = bodies;
         }
     }
-    for (body, parent) in parents {
-        graphs[body].parent = Some(parent);
+}
+
+/// A value that no evaluation finds again is a mistake.
+fn check_variables(graphs: &[Graph], problems: &mut Problems<'_>) {
+    let of_role = |role: Role| {
+        let nodes = graphs
+            .iter()
+            .enumerate()
+            .flat_map(|(graph, nodes)| nodes.nodes().map(move |(id, node)| (graph, id, node)));
+        nodes.filter_map(move |(graph, id, node)| {
+            let op = node.op().filter(|op| op.role() == role)?;
+            Some((op.variable()?, graph, id))
+        })
+    };
+    let read: HashSet<&str> = of_role(Role::ReadValue)
+        .map(|(variable, ..)| variable)
+        .collect();
+    for (variable, graph, id) in of_role(Role::Assign) {
+        if !read.contains(variable) {
+            let message = format!("no ReadValue reads variable {}", quoted(variable));
+            let offset = graphs[graph].node(id).offset.unwrap_or(0);
+            problems.error_in(
+                Kind::Structure,
+                offset,
+                layers_to(graphs, graph, id),
+                message,
+            );
+        }
     }
 }
 
@@ -231,7 +258,7 @@ impl<'d, 'a> NetBuilder<'d, 'a, '_, '_> {
             } else {
                 layer.rt_info.clone()
             },
-            bodies: self.bodies(index, layer),
+            bodies: bodies(layer),
         }
     }
 
@@ -293,38 +320,6 @@ impl<'d, 'a> NetBuilder<'d, 'a, '_, '_> {
         }
     }
 
-    fn bodies(&mut self, index: usize, layer: &Layer<'a>) -> Vec<Body> {
-        let mut bodies = Vec::with_capacity(layer.bodies.len());
-        for &(kind, graph) in &layer.bodies {
-            let ports = layer.port_maps.iter().find(|(k, _)| *k == kind);
-            let ports = ports.map(|(_, ports)| ports.clone()).unwrap_or_default();
-            let net = &self.document.nets[graph];
-            let mut missing = Vec::new();
-            for (entry, wanted) in ports
-                .inputs
-                .iter()
-                .map(|e| (e, "Parameter"))
-                .chain(ports.outputs.iter().map(|e| (e, "Result")))
-            {
-                let id = entry.internal_layer_id;
-                let found = net
-                    .layers
-                    .iter()
-                    .any(|l| l.id == id && l.type_name == wanted);
-                if !found {
-                    missing.push(format!(
-                        "the port map names {wanted} {id}, the body has none"
-                    ));
-                }
-            }
-            for message in missing {
-                self.error(Kind::Structure, index, message);
-            }
-            bodies.push(Body { kind, graph, ports });
-        }
-        bodies
-    }
-
     fn warn_unused(&mut self, sorted: &[usize]) {
         let net = &self.document.nets[self.net];
         let mut used = vec![false; net.layers.len()];
@@ -345,6 +340,20 @@ impl<'d, 'a> NetBuilder<'d, 'a, '_, '_> {
         let layers = path(self.document, self.net, layer);
         self.problems.warn_in(kind, offset, layers, message);
     }
+}
+
+/// The bodies of a layer with their port maps; [`link_bodies`] resolves these.
+fn bodies(layer: &Layer<'_>) -> Vec<Body> {
+    let body = |&(kind, graph): &(BodyKind, usize)| {
+        let ports = layer.port_maps.iter().find(|(k, _)| *k == kind);
+        Body {
+            kind,
+            graph,
+            ports: ports.map(|(_, ports)| ports.clone()).unwrap_or_default(),
+            wiring: Default::default(),
+        }
+    };
+    layer.bodies.iter().map(body).collect()
 }
 
 /// What the real runtime crashes on, or takes for something else, and no attribute's type says.

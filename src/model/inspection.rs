@@ -1,10 +1,11 @@
 //! A document with every problem found in it.
 
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use super::{Format, Inner, Model};
 use crate::error::{Error, Kind, Place, Result};
+use crate::exec::Plan;
 use crate::graph::Graph;
 use crate::graph::infer::Facts;
 use crate::ir::{self, BinFile, Loaded, Problem, Source};
@@ -83,15 +84,15 @@ impl Model {
         source: &Arc<Source>,
         problems: &[Problem],
     ) -> Self {
-        let facts = facts.unwrap_or_else(|| Facts::declared(&graphs[0]));
+        let facts = facts.unwrap_or_else(|| Facts::declared(&graphs));
         Self(Arc::new(Inner {
             name,
             format,
+            plans: Plan::slots(graphs.len()),
             graphs: graphs.into(),
             facts,
             source: Some(Arc::clone(source)),
             warnings: problems.to_vec(),
-            plan: OnceLock::new(),
         }))
     }
 }

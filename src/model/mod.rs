@@ -3,14 +3,15 @@
 mod format;
 mod inspection;
 mod ports;
+mod request;
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use crate::error::{Error, Kind, LayerRef, Place, Result};
-use crate::exec::{Observer, Plan, Run};
-use crate::graph::infer::Facts;
-use crate::graph::{Graph, Known, NodeId, Operation, Terminal, find_terminal};
+use crate::exec::{Observer, Plan};
+use crate::graph::infer::{Fact, Facts, Refused};
+use crate::graph::{Graph, Known, NodeId, Operation, Terminal, find_terminal, layers_to};
 use crate::ir::{Problem, Source};
 use crate::limits::Limits;
 use crate::op::Output;
@@ -20,6 +21,7 @@ use crate::tensor::{ElementType, PartialShape, Tensor};
 pub use format::Format;
 pub use inspection::{Depth, Inspection};
 pub use ports::{Outputs, PortKey};
+pub use request::{InferRequest, Variable};
 
 /// A model that was read, typed and inferred. Cloning is cheap; all threads may share it.
 #[derive(Debug, Clone)]
@@ -33,7 +35,8 @@ struct Inner {
     facts: Facts,
     source: Option<Arc<Source>>,
     warnings: Vec<Problem>,
-    plan: OnceLock<Plan>,
+    /// By graph.
+    plans: Box<[OnceLock<Plan>]>,
 }
 
 impl Model {
@@ -88,28 +91,29 @@ impl Model {
     }
 
     pub(crate) fn from_graph(name: &str, graph: Graph) -> Result<Self> {
-        let mut refused = None;
-        let facts = Facts::infer(&graph, |id, error| {
-            refused.get_or_insert((id, error));
-        });
-        if let Some((id, mut error)) = refused {
-            let node = graph.node(id);
-            error.message += &facts.describe_inputs(node);
-            let place = Place {
-                layers: vec![node.layer_ref()],
-                ..Place::default()
-            };
-            return Err(Error::from_op(place, Kind::Shape, error));
-        }
-        Ok(Self(Arc::new(Inner {
+        let graphs = vec![graph];
+        let (facts, refused) = Facts::infer(&graphs);
+        let model = Self(Arc::new(Inner {
             name: name.to_owned(),
             format: Format::Ir { version: 11 },
-            graphs: vec![graph].into(),
+            plans: Plan::slots(graphs.len()),
+            graphs: graphs.into(),
             facts,
             source: None,
             warnings: Vec::new(),
-            plan: OnceLock::new(),
-        })))
+        }));
+        model.unless_refused(refused)
+    }
+
+    /// The model, if no node refuses its inputs.
+    fn unless_refused(self, refused: Vec<Refused>) -> Result<Self> {
+        match refused.into_iter().next() {
+            None => Ok(self),
+            Some(Refused { graph, node, error }) => {
+                let place = self.place_in(graph, node);
+                Err(Error::from_op(place, Kind::Shape, error))
+            }
+        }
     }
 
     /// The model's name.
@@ -159,18 +163,19 @@ impl Model {
 
     /// The inferred element types and shapes of a node's outputs.
     pub fn inferred(&self, node: NodeId) -> &[Output] {
-        let fact = self.facts().nodes.get(node.index());
+        self.inferred_in(0, node)
+    }
+
+    /// The inferred element types and shapes of the outputs of a node of the graph at `graph` of
+    /// [`Model::graphs`].
+    pub fn inferred_in(&self, graph: usize, node: NodeId) -> &[Output] {
+        let fact = self.0.facts.of(graph, node);
         fact.map_or(&[], |f| &f.outputs)
     }
 
     /// What inference knows of the elements of a node's output: small integer tensors mostly.
     pub fn known(&self, node: NodeId, output: usize) -> Option<&Known> {
-        self.facts()
-            .nodes
-            .get(node.index())?
-            .known
-            .get(output)?
-            .as_ref()
+        self.0.facts.of(0, node)?.known.get(output)?.as_ref()
     }
 
     /// The element type and shape of an input.
@@ -186,7 +191,8 @@ impl Model {
     /// The integers that every consumer of an input takes, both ends included, if its elements are
     /// indices or axes.
     pub fn allowed_values(&self, input: usize) -> Option<(i64, i64)> {
-        self.facts()
+        self.0
+            .facts
             .allowed_values(self.graph(), self.inputs().get(input)?.node)
     }
 
@@ -216,25 +222,19 @@ impl Model {
                 .map_or(ElementType::Dynamic, |t| t.element_type);
             Parameter::set(&mut graph.nodes[node.index()].operation, ty, shape);
         }
-        let mut refused = None;
-        let facts = Facts::infer(&graph, |id, error| {
-            refused.get_or_insert((id, error));
-        });
-        if let Some((id, mut error)) = refused {
-            error.message += &facts.describe_inputs(graph.node(id));
-            return Err(Error::from_op(self.place(id), Kind::Shape, error));
-        }
         let mut graphs = self.0.graphs.to_vec();
         graphs[0] = graph;
-        Ok(Self(Arc::new(Inner {
+        let (facts, refused) = Facts::infer(&graphs);
+        let model = Self(Arc::new(Inner {
             name: self.0.name.clone(),
             format: self.0.format.clone(),
+            plans: Plan::slots(graphs.len()),
             graphs: graphs.into(),
             facts,
             source: self.0.source.clone(),
             warnings: self.0.warnings.clone(),
-            plan: OnceLock::new(),
-        })))
+        }));
+        model.unless_refused(refused)
     }
 
     /// Evaluates the model, layer by layer, each as its specification says.
@@ -261,13 +261,12 @@ impl Model {
         limits: &Limits,
         observers: &mut [&mut dyn Observer],
     ) -> Result<Outputs> {
-        self.check_supported()?;
-        let inputs = self.bind(inputs)?;
-        let tensors = Run::new(self, limits, observers).run(inputs)?;
-        Ok(Outputs {
-            model: self.clone(),
-            tensors,
-        })
+        self.infer_request().infer_with(inputs, limits, observers)
+    }
+
+    /// A request: evaluations that share the model's variables (ReadValue, Assign).
+    pub fn infer_request(&self) -> InferRequest {
+        InferRequest::new(self.clone())
     }
 
     /// The error of a model with layers that cannot be evaluated, all of them named.
@@ -344,26 +343,32 @@ impl Model {
         Ok(bound.into_iter().flatten().collect())
     }
 
-    pub(crate) fn facts(&self) -> &Facts {
-        &self.0.facts
+    /// What inference knows of a node of one of the graphs.
+    pub(crate) fn fact(&self, graph: usize, node: NodeId) -> &Fact {
+        let fact = self.0.facts.of(graph, node);
+        fact.expect("every node has a fact")
     }
 
-    pub(crate) fn plan(&self) -> &Plan {
-        self.0.plan.get_or_init(|| Plan::new(self.graph()))
+    pub(crate) fn plan(&self, graph: usize) -> &Plan {
+        self.0.plans[graph].get_or_init(|| Plan::new(&self.graphs()[graph]))
     }
 
     /// Where a node of the model's graph stands in its file.
     pub fn place(&self, node: NodeId) -> Place {
-        let node = self.graph().node(node);
+        self.place_in(0, node)
+    }
+
+    /// Where a node of the graph at `graph` of [`Model::graphs`] stands in its file.
+    pub fn place_in(&self, graph: usize, node: NodeId) -> Place {
         let source = self.0.source.as_ref();
-        let mut place = match (source, node.offset()) {
+        let mut place = match (source, self.graphs()[graph].node(node).offset()) {
             (Some(source), Some(offset)) => source.place(offset),
             (source, _) => Place {
                 file: source.map(|s| Arc::clone(s.name())),
                 ..Place::default()
             },
         };
-        place.layers = vec![node.layer_ref()];
+        place.layers = layers_to(self.graphs(), graph, node);
         place
     }
 }

@@ -13,7 +13,7 @@ use super::proto::ModelProto;
 use super::scan::{self, scan};
 use crate::error::{Error, Kind, Place};
 use crate::graph::Graph;
-use crate::graph::infer::{Facts, disagreements};
+use crate::graph::infer::{Facts, Refused, disagreements};
 use crate::ir::Problem;
 use crate::limits::Limits;
 use crate::tensor::SharedBytes;
@@ -63,7 +63,7 @@ pub(crate) fn load(
     let opsets = opsets(&model, &mut problems);
     let mut folder = Folder::of(path);
     let built = Builder::new(graph, &opsets, limits, &mut folder, &mut problems).build();
-    let facts = infer.then(|| infer_graph(&built, &mut problems));
+    let facts = infer.then(|| infer_graph(std::slice::from_ref(&built), &mut problems));
     let loaded = Loaded {
         name: graph.name.clone(),
         ir_version: model.ir_version,
@@ -141,17 +141,15 @@ fn opsets(model: &ModelProto, problems: &mut Problems) -> Vec<(String, i64)> {
     opsets
 }
 
-fn infer_graph(graph: &Graph, problems: &mut Problems) -> Facts {
-    let mut refused = Vec::new();
-    let facts = Facts::infer(graph, |id, error| refused.push((id, error)));
-    for (id, mut error) in refused {
-        let node = graph.node(id);
-        error.message += &facts.describe_inputs(node);
+fn infer_graph(graphs: &[Graph], problems: &mut Problems) -> Facts {
+    let (facts, refused) = Facts::infer(graphs);
+    for Refused { graph, node, error } in refused {
+        let layer = graphs[graph].node(node).layer_ref();
         let error = Error::from_op(Place::default(), Kind::Shape, error);
-        problems.error(error.kind(), Some(node.layer_ref()), error.message());
+        problems.error(error.kind(), Some(layer), error.message());
     }
-    for (id, message) in disagreements(graph, &facts) {
-        problems.warn(Kind::Shape, Some(graph.node(id).layer_ref()), message);
+    for (id, message) in disagreements(&graphs[0], &facts) {
+        problems.warn(Kind::Shape, Some(graphs[0].node(id).layer_ref()), message);
     }
     facts
 }

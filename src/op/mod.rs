@@ -99,6 +99,11 @@ pub trait Op: Any + Debug + Send + Sync {
     fn role(&self) -> Role {
         Role::Inner
     }
+
+    /// The id of the variable that is read or written.
+    fn variable(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// What an operation is to the graph around it.
@@ -110,6 +115,16 @@ pub enum Role {
     Parameter,
     /// An output of the graph.
     Result,
+    /// One of two bodies is evaluated.
+    If,
+    /// A body is evaluated as often as it says.
+    Loop,
+    /// A body is evaluated for each part of its inputs.
+    TensorIterator,
+    /// Reads a variable, see [`Op::variable`].
+    ReadValue,
+    /// Writes a variable, see [`Op::variable`].
+    Assign,
 }
 
 /// Which inputs an operation only moves (see [`Op::moves`]).

@@ -1,0 +1,323 @@
+//! Evaluation of If, Loop and TensorIterator.
+
+use super::pool::unexpected;
+use super::run::{At, Run, Tensors, fits};
+use crate::error::{Error, Kind, Result};
+use crate::graph::{Body, BodyKind, Feed, Parts, Slice, is_true};
+use crate::kernel::concat::Concat;
+use crate::kernel::moving::move_elements;
+use crate::kernel::strided::{Cut, View, Views};
+use crate::op::{OpError, Role, normalize_axis};
+use crate::tensor::{Shape, Tensor, convert};
+
+impl Run<'_, '_> {
+    /// The outputs of a layer with bodies.
+    pub(super) fn control(&mut self, at: At, role: Role, inputs: &[&Tensor]) -> Result<Tensors> {
+        let bodies = at.node(self.model).bodies();
+        let tensors = match (role, bodies) {
+            (Role::If, bodies) => {
+                let taken = if self.condition(at, inputs[0])? {
+                    BodyKind::Then
+                } else {
+                    BodyKind::Else
+                };
+                match bodies.iter().find(|body| body.kind == taken) {
+                    Some(body) => self.branch(at, body, inputs)?,
+                    None => {
+                        return Err(at.error(
+                            self.model,
+                            Kind::Structure,
+                            "the layer lacks its bodies",
+                        ));
+                    }
+                }
+            }
+            (_, [body]) => self.iterations(at, role, body, inputs)?,
+            _ => return Err(at.error(self.model, Kind::Structure, "the layer lacks its bodies")),
+        };
+        for (inferred, tensor) in at.fact(self.model).outputs.iter().zip(&tensors) {
+            if !fits(inferred, tensor) {
+                return Err(unexpected(at.place(self.model), inferred, tensor));
+            }
+        }
+        Ok(tensors)
+    }
+
+    fn condition(&self, at: At, tensor: &Tensor) -> Result<bool> {
+        is_true(tensor).ok_or_else(|| {
+            let message = format!("the condition must be one boolean, got {tensor:?}");
+            at.error(self.model, Kind::Eval, message)
+        })
+    }
+
+    fn branch(&mut self, at: At, body: &Body, inputs: &[&Tensor]) -> Result<Tensors> {
+        let mut values = Vec::with_capacity(body.wiring.feeds.len());
+        for feed in &body.wiring.feeds {
+            let Feed::Whole { input, .. } = *feed else {
+                return Err(at.error(self.model, Kind::Structure, "a branch takes whole inputs"));
+            };
+            values.push(inputs[input].clone());
+        }
+        let results = self.body(at, body, 0, values)?;
+        let outputs = body.wiring.yields.iter();
+        Ok(outputs.map(|y| results[y.result].clone()).collect())
+    }
+
+    /// Evaluates a body once.
+    fn body(
+        &mut self,
+        at: At,
+        body: &Body,
+        iteration: u64,
+        values: Vec<Tensor>,
+    ) -> Result<Vec<Tensor>> {
+        let (model, graph) = (self.model, &self.model.graphs()[body.graph]);
+        for (terminal, value) in graph.inputs().iter().zip(&values) {
+            let inner = At {
+                graph: body.graph,
+                id: terminal.node,
+            };
+            let inferred = &inner.fact(model).outputs[0];
+            if !fits(inferred, value) {
+                return Err(unexpected(inner.place(model), inferred, value));
+            }
+        }
+        let node = at.node(model);
+        for observer in self.observers.iter_mut() {
+            observer.enter(node, body, iteration);
+        }
+        let results = self.graph(body.graph, values)?;
+        for observer in self.observers.iter_mut() {
+            observer.leave(node, body, iteration);
+        }
+        Ok(results)
+    }
+
+    fn iterations(
+        &mut self,
+        at: At,
+        role: Role,
+        body: &Body,
+        inputs: &[&Tensor],
+    ) -> Result<Tensors> {
+        let failed = |model, message: String| At::error(at, model, Kind::Eval, message);
+        let wiring = &body.wiring;
+        let mut most = self.limits.loop_trips;
+        let mut go_on = true;
+        let mut limited = true;
+        if role == Role::Loop {
+            let trips = convert::to_i64(inputs[0]);
+            let trips = trips.first().copied().unwrap_or(-1);
+            if let Ok(trips) = u64::try_from(trips)
+                && trips <= most
+            {
+                (most, limited) = (trips, false);
+            }
+            go_on = self.condition(at, inputs[1])?;
+        }
+        let cuts = self.cuts(at, body, inputs)?;
+        if role == Role::TensorIterator {
+            let count = cuts
+                .iter()
+                .flatten()
+                .map(|(_, parts)| parts.count as u64)
+                .min();
+            let Some(count) = count else {
+                return Err(failed(self.model, "no input is cut into parts".to_owned()));
+            };
+            if count <= most {
+                (most, limited) = (count, false);
+            }
+        }
+        let mut states: Vec<Tensor> = Vec::new();
+        let mut joined: Vec<Vec<Tensor>> = vec![Vec::new(); wiring.yields.len()];
+        let mut iteration = 0;
+        while go_on && iteration < most {
+            let mut values = Vec::with_capacity(wiring.feeds.len());
+            for (index, (feed, cut)) in wiring.feeds.iter().zip(&cuts).enumerate() {
+                values.push(match (*feed, cut) {
+                    (
+                        Feed::Whole {
+                            back: Some(back), ..
+                        },
+                        _,
+                    ) if iteration > 0 => states[back].clone(),
+                    (Feed::Part { input, .. }, Some((axis, parts))) => {
+                        self.part(at, inputs[input], *axis, *parts, iteration)?
+                    }
+                    (Feed::Whole { input, .. } | Feed::Part { input, .. }, _) => {
+                        inputs[input].clone()
+                    }
+                    (Feed::Iteration, _) => self.iteration(at, body, index, iteration)?,
+                });
+            }
+            let results = self.body(at, body, iteration, values)?;
+            for (taken, joined) in wiring.yields.iter().zip(&mut joined) {
+                if taken.joined.is_some() {
+                    joined.push(results[taken.result].clone());
+                }
+            }
+            if let Some(condition) = wiring.condition {
+                go_on = self.condition(at, &results[condition])?;
+            }
+            for state in std::mem::replace(&mut states, results) {
+                self.pool.release(state);
+            }
+            iteration += 1;
+        }
+        if go_on && limited {
+            let message = format!("the loop has not ended after {most} iterations, the limit");
+            return Err(at.error(self.model, Kind::Limit, message));
+        }
+        let mut outputs = Tensors::new();
+        for (taken, parts) in wiring.yields.iter().zip(joined) {
+            outputs.push(match taken.joined {
+                Some(slice) => self.join(at, body, taken.result, slice, parts)?,
+                None => match states.get(taken.result) {
+                    Some(last) => last.clone(),
+                    None => self.never(at, body, taken.result, inputs)?,
+                },
+            });
+        }
+        for state in states {
+            self.pool.release(state);
+        }
+        Ok(outputs)
+    }
+
+    /// The axis and the parts of each input that is cut.
+    fn cuts(&self, at: At, body: &Body, inputs: &[&Tensor]) -> Result<Vec<Option<(usize, Parts)>>> {
+        let cut = |feed: &Feed| {
+            let Feed::Part { input, slice } = *feed else {
+                return Ok(None);
+            };
+            let shape = inputs[input].shape();
+            let axis = normalize_axis(slice.axis, shape.rank())?;
+            let parts = slice.parts(shape[axis]).map_err(OpError::new)?;
+            Ok(Some((axis, parts)))
+        };
+        let cuts: Result<Vec<_>, OpError> = body.wiring.feeds.iter().map(cut).collect();
+        cuts.map_err(|e| Error::from_op(at.place(self.model), Kind::Eval, e))
+    }
+
+    /// The part of an input for an iteration.
+    fn part(
+        &mut self,
+        at: At,
+        tensor: &Tensor,
+        axis: usize,
+        parts: Parts,
+        iteration: u64,
+    ) -> Result<Tensor> {
+        let start = usize::try_from(iteration).ok().and_then(|i| parts.start(i));
+        let Some(first) = start else {
+            let message = format!("iteration {iteration} of an input of {} parts", parts.count);
+            return Err(at.error(self.model, Kind::Eval, message));
+        };
+        let shape = tensor.shape();
+        let mut cuts: Vec<Cut> = shape.iter().map(|&size| Cut::whole(size)).collect();
+        cuts[axis] = Cut {
+            first,
+            step: 1,
+            len: parts.part,
+        };
+        let dims: Shape = cuts.iter().map(|cut| cut.len).collect();
+        let mut out = self.allocate(at, tensor, &dims)?;
+        let view = Views(vec![View::new(shape, &cuts)]);
+        move_elements(&view, &[tensor], std::slice::from_mut(&mut out))
+            .map_err(|e| Error::from_op(at.place(self.model), Kind::Eval, e))?;
+        Ok(out)
+    }
+
+    fn allocate(&mut self, at: At, like: &Tensor, shape: &Shape) -> Result<Tensor> {
+        let tensor = self.pool.allocate(like.element_type(), shape);
+        tensor.map_err(|e| at.error(self.model, e.kind(), e.message()))
+    }
+
+    /// The number of an iteration, as the body's Parameter takes it.
+    fn iteration(&self, at: At, body: &Body, parameter: usize, iteration: u64) -> Result<Tensor> {
+        let terminal = &self.model.graphs()[body.graph].inputs()[parameter];
+        let wanted = &self.model.fact(body.graph, terminal.node).outputs[0];
+        let number = Tensor::scalar(iteration.cast_signed());
+        let number = match wanted.element_type {
+            ty if ty.is_static() => convert::convert(&number, ty),
+            _ => Ok(number),
+        };
+        let shaped = number.and_then(|number| match wanted.shape.rank() {
+            Some(1) => number.with_shape([1]),
+            _ => Ok(number),
+        });
+        shaped.map_err(|e| at.error(self.model, Kind::Eval, e.to_string()))
+    }
+
+    /// The results of all iterations, put together along an axis.
+    fn join(
+        &mut self,
+        at: At,
+        body: &Body,
+        result: usize,
+        slice: Slice,
+        mut parts: Vec<Tensor>,
+    ) -> Result<Tensor> {
+        let failed = |model, error| Error::from_op(At::place(at, model), Kind::Eval, error);
+        let model = self.model;
+        let terminal = &model.graphs()[body.graph].outputs()[result];
+        let Some(first) = parts.first() else {
+            // Without an iteration there is nothing along the axis, and no other size to know.
+            let inferred = &model.fact(body.graph, terminal.node).outputs[0];
+            let dims = inferred.shape.dims().unwrap_or_default();
+            let mut dims: Shape = dims.iter().map(|d| d.value().unwrap_or(0)).collect();
+            let axis = normalize_axis(slice.axis, dims.rank()).map_err(|e| failed(model, e))?;
+            dims[axis] = 0;
+            return Tensor::zeros(inferred.element_type, dims).map_err(|e| failed(model, e.into()));
+        };
+        let mut dims = first.shape().clone();
+        let axis = normalize_axis(slice.axis, dims.rank()).map_err(|e| failed(model, e))?;
+        let mut size = 0usize;
+        for part in &parts {
+            let same = |(k, (a, b)): (usize, (&usize, &usize))| k == axis || a == b;
+            let shape = part.shape();
+            if shape.rank() != dims.rank() || !shape.iter().zip(&dims).enumerate().all(same) {
+                let message = format!(
+                    "an iteration gives {shape}, the first gave {}",
+                    first.shape()
+                );
+                return Err(at.error(model, Kind::Eval, message));
+            }
+            size = size.saturating_add(shape[axis]);
+        }
+        dims[axis] = size;
+        if slice.stride < 0 {
+            parts.reverse();
+        }
+        let mut out = self.allocate(at, &parts[0], &dims)?;
+        let pieces: Vec<&Tensor> = parts.iter().filter(|part| !part.is_empty()).collect();
+        let lines = pieces
+            .iter()
+            .map(|t| t.shape()[axis..].iter().product())
+            .collect();
+        if !out.is_empty() {
+            move_elements(&Concat { lines }, &pieces, std::slice::from_mut(&mut out))
+                .map_err(|e| failed(model, e))?;
+        }
+        for part in parts {
+            self.pool.release(part);
+        }
+        Ok(out)
+    }
+
+    /// The last value of a result without an iteration: what the state it becomes began as.
+    fn never(&self, at: At, body: &Body, result: usize, inputs: &[&Tensor]) -> Result<Tensor> {
+        let state = body.wiring.feeds.iter().find_map(|feed| match *feed {
+            Feed::Whole {
+                input,
+                back: Some(back),
+            } if back == result => Some(inputs[input].clone()),
+            _ => None,
+        });
+        state.ok_or_else(|| {
+            let message = "the body is not evaluated even once, and an output has no initial value";
+            at.error(self.model, Kind::Eval, message)
+        })
+    }
+}

@@ -1,0 +1,136 @@
+//! Evaluations that share the variables of a model.
+
+use super::{Model, Outputs, PortKey};
+use crate::error::{Error, Kind, Result, quoted};
+use crate::exec::{Observer, Run, State};
+use crate::limits::Limits;
+use crate::op::{Output, Role};
+use crate::tensor::Tensor;
+
+/// Evaluations of a model, one after another, with the variables that ReadValue and Assign pass
+/// values through. Requests of one model know nothing of each other.
+///
+/// A variable that was not assigned yet, or was reset, has its initial value: what the input of
+/// ReadValue is in that evaluation, or else zeros of the variable's shape, of which sizes that
+/// are not known are 0.
+#[derive(Debug, Clone)]
+pub struct InferRequest {
+    model: Model,
+    state: State,
+}
+
+/// A variable of a model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Variable {
+    /// The id that ReadValue and Assign name.
+    pub id: String,
+    /// Element type and shape, as far as they are known.
+    pub inferred: Output,
+}
+
+impl InferRequest {
+    pub(super) fn new(model: Model) -> Self {
+        Self {
+            model,
+            state: State::default(),
+        }
+    }
+
+    /// Evaluates the model. Inputs are given by name or by position; every input needs one.
+    ///
+    /// # Errors
+    /// When inputs are missing or do not fit, a layer is not supported or refuses its values, or
+    /// a limit is reached. The variables stay as they were.
+    pub fn infer<K: Into<PortKey>>(
+        &mut self,
+        inputs: impl IntoIterator<Item = (K, Tensor)>,
+    ) -> Result<Outputs> {
+        self.infer_with(inputs, &Limits::default(), &mut [])
+    }
+
+    /// Evaluates the model under limits and observers of your own.
+    ///
+    /// # Errors
+    /// As [`InferRequest::infer`], and when an observer stops the run.
+    pub fn infer_with<K: Into<PortKey>>(
+        &mut self,
+        inputs: impl IntoIterator<Item = (K, Tensor)>,
+        limits: &Limits,
+        observers: &mut [&mut dyn Observer],
+    ) -> Result<Outputs> {
+        let model = &self.model;
+        model.check_supported()?;
+        let inputs = model.bind(inputs)?;
+        let (tensors, left) = Run::new(model, limits, &self.state, observers).run(inputs)?;
+        self.state.update(left);
+        Ok(Outputs {
+            model: model.clone(),
+            tensors,
+        })
+    }
+
+    /// What the last evaluation left in a variable; `None` before the first and after a reset.
+    pub fn variable(&self, id: &str) -> Option<&Tensor> {
+        self.state.get(id)
+    }
+
+    /// Sets what the next evaluation finds in a variable.
+    ///
+    /// # Errors
+    /// When the model has no such variable, or the tensor does not fit it.
+    pub fn set_variable(&mut self, id: &str, value: Tensor) -> Result<()> {
+        let variables = self.model.variables();
+        let Some(variable) = variables.iter().find(|v| v.id == id) else {
+            let have: Vec<_> = variables.iter().map(|v| quoted(&v.id)).collect();
+            let have = if have.is_empty() {
+                "none".to_owned()
+            } else {
+                have.join(", ")
+            };
+            let message = format!("there is no variable {}; the model has {have}", quoted(id));
+            return Err(Error::new(Kind::Input, message));
+        };
+        let Output {
+            element_type,
+            shape,
+        } = &variable.inferred;
+        let types = !element_type.is_static() || *element_type == value.element_type();
+        if !types || !shape.contains(value.shape()) {
+            let message = format!(
+                "variable {} is {}, got {value:?}",
+                quoted(id),
+                variable.inferred
+            );
+            return Err(Error::new(Kind::Input, message));
+        }
+        self.state.set(id, value);
+        Ok(())
+    }
+
+    /// Gives all variables their initial values again.
+    pub fn reset(&mut self) {
+        self.state.clear();
+    }
+}
+
+impl Model {
+    /// The variables that ReadValue layers read, those in bodies included.
+    pub fn variables(&self) -> Vec<Variable> {
+        let mut found: Vec<Variable> = Vec::new();
+        for (graph, nodes) in self.graphs().iter().enumerate() {
+            for (id, node) in nodes.nodes().filter(|(_, n)| n.role() == Role::ReadValue) {
+                let variable = node.op().and_then(|op| op.variable());
+                let inferred = self.inferred_in(graph, id).first();
+                if let (Some(variable), Some(inferred)) = (variable, inferred)
+                    && !found.iter().any(|v| v.id == variable)
+                {
+                    found.push(Variable {
+                        id: variable.to_owned(),
+                        inferred: inferred.clone(),
+                    });
+                }
+            }
+        }
+        found
+    }
+}
