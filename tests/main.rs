@@ -2,6 +2,7 @@
 
 mod api;
 mod constants;
+mod control;
 mod huge;
 mod mutations;
 mod onnx;
