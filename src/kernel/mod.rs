@@ -14,6 +14,7 @@ pub(crate) mod gemm;
 pub(crate) mod index;
 pub(crate) mod map;
 pub(crate) mod math;
+pub(crate) mod modulo;
 pub(crate) mod moving;
 pub(crate) mod non_zero;
 pub(crate) mod one_hot;
