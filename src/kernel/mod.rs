@@ -4,6 +4,7 @@
 pub(crate) mod bags;
 pub(crate) mod block;
 pub(crate) mod broadcast;
+pub(crate) mod chain;
 pub(crate) mod concat;
 pub(crate) mod dispatch;
 pub(crate) mod gather;
