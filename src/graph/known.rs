@@ -10,7 +10,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::op::{Input, Io, Moves, Op, OpError, Output, Outputs, Role};
-use crate::tensor::{Tensor, ValueRange, convert};
+use crate::tensor::{ElementType, Tensor, ValueRange, convert};
 
 /// Tensors of more elements are not followed: they are data, not shapes.
 const MOST_KNOWN: usize = 4096;
@@ -52,7 +52,8 @@ pub(super) fn known_outputs(op: &dyn Op, inputs: &[Input<'_>], outputs: &Outputs
             Err(_) => unknown(),
         };
     }
-    if !outputs.iter().all(|o| o.element_type.is_integer()) {
+    let followed = |ty: ElementType| ty.is_integer() || ty == ElementType::Boolean;
+    if !outputs.iter().all(|o| followed(o.element_type)) {
         return unknown();
     }
     let mut known = unknown();

@@ -13,6 +13,11 @@ pub(crate) fn ln<T: Real>(x: T) -> T {
     x.ln()
 }
 
+/// `x` raised to the power of `y`.
+pub(crate) fn pow<T: Real>(x: T, y: T) -> T {
+    x.powf(y)
+}
+
 /// The hyperbolic tangent.
 pub(crate) fn tanh<T: Real>(x: T) -> T {
     x.tanh()

@@ -4,6 +4,7 @@
 pub(crate) mod bags;
 pub(crate) mod block;
 pub(crate) mod broadcast;
+pub(crate) mod chain;
 pub(crate) mod concat;
 pub(crate) mod dispatch;
 pub(crate) mod gather;
@@ -14,6 +15,7 @@ pub(crate) mod gemm;
 pub(crate) mod index;
 pub(crate) mod map;
 pub(crate) mod math;
+pub(crate) mod modulo;
 pub(crate) mod moving;
 pub(crate) mod non_zero;
 pub(crate) mod one_hot;

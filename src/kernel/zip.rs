@@ -1,8 +1,10 @@
 //! Elementwise functions of two inputs that are broadcast to the shape of the output.
 
 use super::block::{Operand, blocks};
-use crate::tensor::Tensor;
+use super::moving::Odometer;
+use crate::op::OpError;
 use crate::tensor::convert::{Compute, Native};
+use crate::tensor::{Tensor, Text};
 
 /// Computes elements of the output from as many of each input.
 type Pairs<'a, C, O> = &'a (dyn Fn(&[C], &[C], &mut [O]) + Sync);
@@ -17,6 +19,36 @@ pub(crate) fn zip<C: Compute, O: Native>(
     let shape = out.shape().clone();
     let operands = [Operand::new(a, a_at, &shape), Operand::new(b, b_at, &shape)];
     blocks::<C, O, 2>(&operands, out, &|[a, b], out| f(a, b, out));
+}
+
+/// As [`zip`], for strings and an output of booleans.
+///
+/// # Errors
+/// When the tensors hold something else.
+pub(crate) fn zip_texts(
+    [(a, a_at), (b, b_at)]: [(&Tensor, usize); 2],
+    out: &mut Tensor,
+    f: &dyn Fn(&Text, &Text) -> bool,
+) -> Result<(), OpError> {
+    let shape = out.shape().clone();
+    let walk = |tensor: &Tensor, at: usize| {
+        let own = tensor.shape();
+        let strides: Vec<usize> = (0..shape.rank())
+            .map(|axis| match axis.checked_sub(at) {
+                Some(i) if i < own.rank() && own[i] != 1 => own.strides()[i],
+                _ => 0,
+            })
+            .collect();
+        Odometer::at(0, &shape, &strides)
+    };
+    let (mut a_walk, mut b_walk) = (walk(a, a_at), walk(b, b_at));
+    let (a, b) = (a.as_strings()?, b.as_strings()?);
+    for out in out.as_mut_slice::<bool>()? {
+        *out = f(&a[a_walk.offset()], &b[b_walk.offset()]);
+        a_walk.step();
+        b_walk.step();
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -45,11 +45,24 @@ pub(super) fn infer_ranges(
     spec: AutoBroadcastSpec,
     f: &dyn Fn(ValueRange, ValueRange) -> ValueRange,
 ) -> Option<Vec<ValueRange>> {
-    let [a, b] = inputs else { return None };
     let ty = output.element_type;
     if !ty.is_integer() {
         return None;
     }
+    pair_ranges(inputs, output, spec, &|a, b| {
+        let (a, b) = (interval::of_type(a, ty), interval::of_type(b, ty));
+        interval::fit(f(a, b), ty)
+    })
+}
+
+/// A function of what is known of each pair of elements, for an output of any type.
+pub(super) fn pair_ranges(
+    inputs: &[Input<'_>],
+    output: &Output,
+    spec: AutoBroadcastSpec,
+    f: &dyn Fn(ValueRange, ValueRange) -> ValueRange,
+) -> Option<Vec<ValueRange>> {
+    let [a, b] = inputs else { return None };
     let shape = output.shape.to_shape()?;
     let (a_shape, b_shape) = (a.shape.to_shape()?, b.shape.to_shape()?);
     let (a, b) = (a.ranges()?, b.ranges()?);
@@ -59,8 +72,7 @@ pub(super) fn infer_ranges(
         .map(|index| {
             let a = a.get(element(index, &shape, &strides, &a_shape, a_at))?;
             let b = b.get(element(index, &shape, &strides, &b_shape, b_at))?;
-            let (a, b) = (interval::of_type(*a, ty), interval::of_type(*b, ty));
-            Some(interval::fit(f(a, b), ty))
+            Some(f(*a, *b))
         })
         .collect()
 }

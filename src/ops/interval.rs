@@ -8,6 +8,13 @@ use crate::tensor::{ElementType, ValueRange};
 /// No bound, far beyond what sums and products of bounds reach.
 const INFINITE: i128 = 1 << 120;
 
+/// A boolean of which nothing is known.
+pub(crate) const BOOLEAN: ValueRange = ValueRange {
+    min: 0,
+    max: 1,
+    symbol: None,
+};
+
 /// The smallest and largest number of an integer type (`i64::MAX` for `u64`).
 pub(crate) fn bounds(ty: ElementType) -> (i64, i64) {
     match ty {
@@ -144,6 +151,95 @@ pub(crate) fn minimum(a: ValueRange, b: ValueRange) -> ValueRange {
     corners(a, b, i128::min)
 }
 
+/// The square, whose two factors are the same number.
+pub(crate) fn square(a: ValueRange) -> ValueRange {
+    let squares = corners(a, a, i128::saturating_mul);
+    let min = if a.min <= 0 && a.max >= 0 {
+        0
+    } else {
+        let (min, max) = widen(a);
+        narrow(min.saturating_mul(min).min(max.saturating_mul(max)))
+    };
+    ValueRange { min, ..squares }
+}
+
+/// A power, if its exponent is small and known.
+pub(crate) fn power(a: ValueRange, b: ValueRange) -> ValueRange {
+    match b.value() {
+        Some(0) => ValueRange::exact(1),
+        Some(1) => a,
+        Some(2) => square(a),
+        _ => ValueRange::UNKNOWN,
+    }
+}
+
+/// The remainder of a division rounded down: it has the sign of the divisor.
+pub(crate) fn floor_modulo(a: ValueRange, b: ValueRange) -> ValueRange {
+    if b.min <= 0 && b.max >= 0 {
+        return ValueRange::UNKNOWN;
+    }
+    if let (Some(a), Some(b)) = (a.value(), b.value()) {
+        let rest = a.wrapping_rem(b);
+        let wraps = rest != 0 && (rest < 0) != (b < 0);
+        return ValueRange::exact(rest + if wraps { b } else { 0 });
+    }
+    let smaller = b.min > 0 && a.min >= 0 && a.max < b.min;
+    match same(a, b) {
+        true => ValueRange::exact(0),
+        false if smaller => a,
+        false if b.min > 0 => within(0, i128::from(b.max) - 1),
+        false => within(i128::from(b.min) + 1, 0),
+    }
+}
+
+/// The remainder of a division rounded towards zero: it has the sign of the dividend.
+pub(crate) fn modulo(a: ValueRange, b: ValueRange) -> ValueRange {
+    if b.min <= 0 && b.max >= 0 {
+        return ValueRange::UNKNOWN;
+    }
+    if same(a, b) {
+        return ValueRange::exact(0);
+    }
+    let ((a_min, a_max), (b_min, b_max)) = (widen(a), widen(b));
+    let most = b_min.abs().max(b_max.abs()) - 1;
+    let least = b_min.abs().min(b_max.abs());
+    if a_min.abs().max(a_max.abs()) < least {
+        return a;
+    }
+    if let (Some(a), Some(b)) = (a.value(), b.value()) {
+        return ValueRange::exact(a.wrapping_rem(b));
+    }
+    within(a_min.max(-most).min(0), a_max.min(most).max(0))
+}
+
+fn within(min: i128, max: i128) -> ValueRange {
+    ValueRange {
+        min: narrow(min),
+        max: narrow(max),
+        symbol: None,
+    }
+}
+
+/// Whether the first number is less than the second, if that is the same for all.
+pub(crate) fn less(a: ValueRange, b: ValueRange) -> Option<bool> {
+    if a.max < b.min {
+        return Some(true);
+    }
+    // The ends of i64 also stand for numbers beyond them.
+    let bounded = a.min != i64::MIN && b.max != i64::MAX;
+    (same(a, b) || bounded && a.min >= b.max).then_some(false)
+}
+
+/// Whether two numbers are equal, if that is the same for all.
+pub(crate) fn equal(a: ValueRange, b: ValueRange) -> Option<bool> {
+    if a.max < b.min || b.max < a.min {
+        return Some(false);
+    }
+    let exact = |r: ValueRange| r.value().filter(|&x| x != i64::MIN && x != i64::MAX);
+    let alike = exact(a).is_some() && exact(a) == exact(b);
+    (same(a, b) || alike).then_some(true)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -178,6 +274,15 @@ mod tests {
         assert_eq!(add(size, exact(1)), range(2, i64::MAX));
         assert_eq!(multiply(size, exact(-2)), range(i64::MIN, -2));
         assert_eq!(divide(size, exact(2), true), range(0, i64::MAX));
+        assert_eq!(modulo(exact(3), size), range(0, 3));
+        assert_eq!(floor_modulo(range(0, 3), exact(7)), range(0, 3));
+        assert_eq!(floor_modulo(size, exact(8)), range(0, 7));
+        assert_eq!(modulo(size, size), exact(0));
+        assert_eq!(less(exact(0), size), Some(true));
+        assert_eq!(less(size, size), Some(false));
+        assert_eq!(equal(size, exact(-1)), Some(false));
+        assert_eq!(equal(size, size), Some(true));
+        assert_eq!(equal(size, exact(4)), None);
     }
 
     #[test]
@@ -211,7 +316,15 @@ mod tests {
             prop_assert!(inside(multiply(a, b), x * y));
             prop_assert!(inside(maximum(a, b), x.max(y)));
             prop_assert!(inside(minimum(a, b), x.min(y)));
+            let decided = |known: Option<bool>, holds: bool| known.is_none_or(|known| known == holds);
+            prop_assert!(decided(less(a, b), x < y));
+            prop_assert!(decided(equal(a, b), x == y));
+            prop_assert!(inside(square(a), x * x));
             if y != 0 {
+                prop_assert!(inside(modulo(a, b), x % y), "{x} {y}");
+                let rest = x.rem_euclid(y);
+                let down = if y < 0 && rest != 0 { rest + y } else { rest };
+                prop_assert!(inside(floor_modulo(a, b), down), "{x} {y}");
                 prop_assert!(inside(divide(a, b, false), x / y));
                 let floor = x.div_euclid(y) - i64::from(y < 0 && x.rem_euclid(y) != 0);
                 prop_assert!(inside(divide(a, b, true), floor), "{x} {y}");

@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 use crate::kernel::dispatch::{Lane, lane};
 use crate::kernel::zip::zip;
 use crate::op::attrs::AutoBroadcastSpec;
-use crate::op::{Input, Io, Op, OpError, Output, Outputs, ensure};
+use crate::op::{Input, Io, Op, OpError, Output, Outputs, bail, ensure};
 use crate::ops::elementwise::{infer_pair, infer_ranges, pair};
-use crate::tensor::ValueRange;
+use crate::tensor::convert::{BLOCK, widen};
+use crate::tensor::{Shape, Tensor, ValueRange};
 
 /// A float that arithmetic is computed in.
 pub(super) trait Float:
@@ -136,4 +137,42 @@ fn each<C: Copy>(a: &[C], b: &[C], out: &mut [C], f: impl Fn(C, C) -> C) {
     for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
         *out = f(a, b);
     }
+}
+
+/// Refuses a division of integers by zero, which the documents leave undefined.
+pub(super) fn refuse_zero(io: &Io<'_>) -> Result<(), OpError> {
+    let divisor = io.inputs[1];
+    if divisor.element_type().is_integer()
+        && !io.outputs[0].is_empty()
+        && let Some(index) = first_zero(divisor)
+    {
+        bail!(
+            "division by zero: the divisor is 0{}",
+            at(index, divisor.shape())
+        );
+    }
+    Ok(())
+}
+
+fn first_zero(tensor: &Tensor) -> Option<usize> {
+    let mut block = [0i64; BLOCK];
+    let len = tensor.len();
+    (0..len).step_by(BLOCK).find_map(|start| {
+        let block = &mut block[..BLOCK.min(len - start)];
+        widen(tensor, start, block);
+        Some(start + block.iter().position(|&x| x == 0)?)
+    })
+}
+
+/// The place of an element, to end a sentence with.
+fn at(index: usize, shape: &Shape) -> String {
+    if shape.rank() == 0 {
+        return String::new();
+    }
+    let strides = shape.strides();
+    let place = strides
+        .iter()
+        .zip(shape)
+        .map(|(stride, size)| index / stride % size);
+    format!(" at {}", place.collect::<Shape>())
 }

@@ -10,11 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use super::binary::{self, Float, Function, Integer};
 use crate::op::attrs::{AutoBroadcast, AutoBroadcastSpec, is_zero};
-use crate::op::{Input, Io, Op, OpError, Output, Outputs, bail};
+use crate::op::{Input, Io, Op, OpError, Output, Outputs};
 use crate::ops::elementwise::infer_ranges;
 use crate::ops::interval;
-use crate::tensor::convert::{BLOCK, widen};
-use crate::tensor::{Shape, Tensor, ValueRange};
+use crate::tensor::ValueRange;
 
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(default)]
@@ -53,16 +52,7 @@ impl Op for Divide {
     }
 
     fn eval(&self, io: Io<'_>) -> Result<(), OpError> {
-        let divisor = io.inputs[1];
-        if divisor.element_type().is_integer()
-            && !io.outputs[0].is_empty()
-            && let Some(index) = first_zero(divisor)
-        {
-            bail!(
-                "division by zero: the divisor is 0{}",
-                at(index, divisor.shape())
-            );
-        }
+        binary::refuse_zero(&io)?;
         if self.m_pythondiv {
             binary::eval::<Down>(io, self.broadcast());
         } else {
@@ -115,32 +105,10 @@ impl Function for TowardsZero {
     }
 }
 
-fn first_zero(tensor: &Tensor) -> Option<usize> {
-    let mut block = [0i64; BLOCK];
-    let len = tensor.len();
-    (0..len).step_by(BLOCK).find_map(|start| {
-        let block = &mut block[..BLOCK.min(len - start)];
-        widen(tensor, start, block);
-        Some(start + block.iter().position(|&x| x == 0)?)
-    })
-}
-
-/// The place of an element, to end a sentence with.
-fn at(index: usize, shape: &Shape) -> String {
-    if shape.rank() == 0 {
-        return String::new();
-    }
-    let strides = shape.strides();
-    let place = strides
-        .iter()
-        .zip(shape)
-        .map(|(stride, size)| index / stride % size);
-    format!(" at {}", place.collect::<Shape>())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tensor::Tensor;
 
     fn divide(op: &Divide, a: &Tensor, b: &Tensor) -> Result<Tensor, OpError> {
         let outputs = op.infer(&[Input::of(a), Input::of(b)])?;

@@ -1,7 +1,10 @@
 //! Category `movement` of the specification.
 
+mod batch_to_space;
+mod blocks;
 mod broadcast;
 mod concat;
+mod depth_to_space;
 mod gather;
 mod gather_elements;
 mod gather_nd;
@@ -14,9 +17,12 @@ mod roll;
 mod scatter_elements_update;
 mod scatter_nd_update;
 mod scatter_update;
+mod shuffle_channels;
 mod slice;
 mod slice_scatter;
 mod slicing;
+mod space_to_batch;
+mod space_to_depth;
 mod split;
 mod strided_slice;
 mod tile;
@@ -30,9 +36,11 @@ use scatter_elements_update::ScatterElementsUpdate;
 use scatter_nd_update::ScatterNDUpdate;
 
 pub(super) const OPS: &[OpDef] = &[
+    def::<batch_to_space::BatchToSpace>("BatchToSpace", &[2]),
     def_with::<broadcast::Broadcast>("Broadcast", &[1], broadcast::read_1),
     def::<broadcast::Broadcast>("Broadcast", &[3]),
     def::<concat::Concat>("Concat", &[1]),
+    def::<depth_to_space::DepthToSpace>("DepthToSpace", &[1]),
     fixed("Gather", &[1], || Box::new(gather::Gather::version_1())),
     def_with::<gather::Gather>("Gather", &[7], gather::read_7),
     def::<gather::Gather>("Gather", &[8]),
@@ -54,8 +62,11 @@ pub(super) const OPS: &[OpDef] = &[
     }),
     def::<ScatterNDUpdate>("ScatterNDUpdate", &[15]),
     def::<scatter_update::ScatterUpdate>("ScatterUpdate", &[3]),
+    def::<shuffle_channels::ShuffleChannels>("ShuffleChannels", &[1]),
     def::<slice::Slice>("Slice", &[8]),
     def::<slice_scatter::SliceScatter>("SliceScatter", &[15]),
+    def::<space_to_batch::SpaceToBatch>("SpaceToBatch", &[2]),
+    def::<space_to_depth::SpaceToDepth>("SpaceToDepth", &[1]),
     def::<split::Split>("Split", &[1]),
     def::<strided_slice::StridedSlice>("StridedSlice", &[1]),
     def::<tile::Tile>("Tile", &[1]),

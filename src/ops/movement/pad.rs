@@ -158,7 +158,7 @@ impl Pad {
 }
 
 /// What is known of pads: a range for each axis.
-fn pads<'a>(
+pub(super) fn pads<'a>(
     input: &'a Input<'_>,
     name: &str,
     rank: Option<usize>,

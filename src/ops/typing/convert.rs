@@ -29,12 +29,7 @@ impl Op for Convert {
         let [input] = inputs else {
             bail!("expected 1 input, got {}", inputs.len());
         };
-        let (from, to) = (input.element_type, self.destination_type);
-        ensure!(
-            from == to || !from.is_static() || from.class().is_some() && to.class().is_some(),
-            "{from} cannot be converted to {to}"
-        );
-        Ok(Output::single(to, input.shape.clone().into_owned()))
+        infer(input, self.destination_type)
     }
 
     fn eval(&self, io: Io<'_>) -> Result<(), OpError> {
@@ -46,14 +41,29 @@ impl Op for Convert {
     }
 
     fn infer_value(&self, inputs: &[Input<'_>], output: &Output) -> Option<Vec<ValueRange>> {
-        let [input] = inputs else { return None };
-        if !output.element_type.is_integer() {
-            return None;
-        }
-        let from = input.element_type;
-        let convert = |&range| interval::fit(interval::of_type(range, from), output.element_type);
-        Some(input.ranges()?.iter().map(convert).collect())
+        infer_ranges(inputs.first()?, output.element_type)
     }
+}
+
+/// The input in another type.
+pub(super) fn infer(input: &Input<'_>, to: ElementType) -> Result<Outputs, OpError> {
+    let from = input.element_type;
+    let known = from.is_static() && to.is_static();
+    ensure!(
+        from == to || !known || from.class().is_some() && to.class().is_some(),
+        "{from} cannot be converted to {to}"
+    );
+    Ok(Output::single(to, input.shape.clone().into_owned()))
+}
+
+/// What is known of the elements in another type.
+pub(super) fn infer_ranges(input: &Input<'_>, to: ElementType) -> Option<Vec<ValueRange>> {
+    if !to.is_integer() {
+        return None;
+    }
+    let from = input.element_type;
+    let convert = |&range| interval::fit(interval::of_type(range, from), to);
+    Some(input.ranges()?.iter().map(convert).collect())
 }
 
 #[cfg(test)]

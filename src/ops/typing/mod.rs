@@ -1,7 +1,13 @@
 //! Category `type` of the specification.
 
 mod convert;
+mod convert_like;
+mod convert_promote_types;
 
 use crate::op::{OpDef, def};
 
-pub(super) const OPS: &[OpDef] = &[def::<convert::Convert>("Convert", &[1])];
+pub(super) const OPS: &[OpDef] = &[
+    def::<convert::Convert>("Convert", &[1]),
+    def::<convert_like::ConvertLike>("ConvertLike", &[1]),
+    def::<convert_promote_types::ConvertPromoteTypes>("ConvertPromoteTypes", &[14]),
+];

@@ -1,0 +1,20 @@
+//! GreaterEqual-1: whether elements of the first input are greater or equal.
+//!
+//! <https://docs.openvino.ai/2026/documentation/openvino-ir-format/operation-sets/operation-specs/comparison/greater-equal-1.html>
+
+use super::compare::Relation;
+use crate::ops::interval;
+use crate::tensor::ValueRange;
+
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct GreaterEqual;
+
+impl Relation for GreaterEqual {
+    fn holds<T: PartialOrd>(a: &T, b: &T) -> bool {
+        a >= b
+    }
+
+    fn decided(a: ValueRange, b: ValueRange) -> Option<bool> {
+        interval::less(a, b).map(|less| !less)
+    }
+}
