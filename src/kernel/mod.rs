@@ -1,6 +1,7 @@
 //! Loops over plain slices. Kernels know nothing of operations, shapes they compute from, or
 //! graphs; they never allocate an output.
 
+pub(crate) mod attention;
 pub(crate) mod bags;
 pub(crate) mod block;
 pub(crate) mod broadcast;
@@ -29,6 +30,7 @@ pub(crate) mod scatter;
 pub(crate) mod scatter_slices;
 pub(crate) mod search;
 pub(crate) mod select;
+pub(crate) mod softmax;
 pub(crate) mod strided;
 pub(crate) mod top_k;
 pub(crate) mod transpose;

@@ -1,5 +1,11 @@
 //! Category `activation` of the specification.
 
-use crate::op::OpDef;
+mod softmax;
 
-pub(super) const OPS: &[OpDef] = &[];
+use crate::op::{OpDef, def};
+
+pub(super) const OPS: &[OpDef] = &[
+    def::<softmax::LogSoftmax>("LogSoftmax", &[5]),
+    def::<softmax::Softmax1>("SoftMax", &[1]),
+    def::<softmax::Softmax>("SoftMax", &[8]),
+];
