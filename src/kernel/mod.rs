@@ -24,6 +24,7 @@ pub(crate) mod normalize;
 pub(crate) mod one_hot;
 pub(crate) mod range;
 pub(crate) mod real;
+pub(crate) mod recurrent;
 pub(crate) mod reduce;
 pub(crate) mod remap;
 pub(crate) mod reverse_sequence;
