@@ -3,9 +3,9 @@
 mod gru;
 mod lstm;
 mod one_hot;
-mod scaled_dot_product_attention;
 mod recurrent;
 mod rnn;
+mod scaled_dot_product_attention;
 
 use crate::op::{OpDef, def, def_with};
 
