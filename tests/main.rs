@@ -4,6 +4,7 @@ mod api;
 mod constants;
 mod control;
 mod huge;
+mod irs;
 mod mutations;
 mod onnx;
 mod reader;
