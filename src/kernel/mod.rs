@@ -34,4 +34,5 @@ pub(crate) mod top_k;
 pub(crate) mod transpose;
 pub(crate) mod tuples;
 pub(crate) mod unique;
+pub(crate) mod windows;
 pub(crate) mod zip;
