@@ -39,4 +39,5 @@ pub(crate) mod top_k;
 pub(crate) mod transpose;
 pub(crate) mod tuples;
 pub(crate) mod unique;
+pub(crate) mod windows;
 pub(crate) mod zip;

@@ -3,8 +3,10 @@
 mod batch_to_space;
 mod blocks;
 mod broadcast;
+mod col2im;
 mod concat;
 mod depth_to_space;
+mod extract_image_patches;
 mod gather;
 mod gather_elements;
 mod gather_nd;
@@ -39,8 +41,10 @@ pub(super) const OPS: &[OpDef] = &[
     def::<batch_to_space::BatchToSpace>("BatchToSpace", &[2]),
     def_with::<broadcast::Broadcast>("Broadcast", &[1], broadcast::read_1),
     def::<broadcast::Broadcast>("Broadcast", &[3]),
+    def::<col2im::Col2Im>("Col2Im", &[15]),
     def::<concat::Concat>("Concat", &[1]),
     def::<depth_to_space::DepthToSpace>("DepthToSpace", &[1]),
+    def::<extract_image_patches::ExtractImagePatches>("ExtractImagePatches", &[3]),
     fixed("Gather", &[1], || Box::new(gather::Gather::version_1())),
     def_with::<gather::Gather>("Gather", &[7], gather::read_7),
     def::<gather::Gather>("Gather", &[8]),
