@@ -35,6 +35,7 @@ pub(crate) mod search;
 pub(crate) mod select;
 pub(crate) mod softmax;
 pub(crate) mod strided;
+pub(crate) mod suppression;
 pub(crate) mod top_k;
 pub(crate) mod transpose;
 pub(crate) mod tuples;
