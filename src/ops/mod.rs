@@ -20,6 +20,7 @@ mod logical;
 mod matrix;
 mod movement;
 mod normalization;
+mod parameters;
 mod pooling;
 mod quantization;
 mod reduction;
