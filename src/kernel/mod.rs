@@ -8,6 +8,8 @@ pub(crate) mod broadcast;
 pub(crate) mod chain;
 pub(crate) mod concat;
 pub(crate) mod dispatch;
+pub(crate) mod fake_convert;
+pub(crate) mod fake_quantize;
 pub(crate) mod gather;
 pub(crate) mod gather_elements;
 pub(crate) mod gather_nd;

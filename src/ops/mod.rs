@@ -20,6 +20,7 @@ mod logical;
 mod matrix;
 mod movement;
 mod normalization;
+mod parameters;
 mod pooling;
 mod quantization;
 mod reduction;
@@ -34,6 +35,7 @@ pub(crate) mod testing;
 #[cfg(feature = "tokenizers")]
 mod tokenizer;
 mod typing;
+mod unary;
 
 use std::collections::HashMap;
 use std::sync::LazyLock;

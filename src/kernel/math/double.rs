@@ -34,10 +34,6 @@ impl Functions for f64 {
         libm::erf(x)
     }
 
-    fn erfc(x: f64) -> f64 {
-        libm::erfc(x)
-    }
-
     fn erf_inv(x: f64) -> f64 {
         let a = x.abs();
         if a >= 1.0 {
@@ -76,6 +72,14 @@ impl Functions for f64 {
         x.cos()
     }
 
+    fn sin_block(x: &[f64], out: &mut [f64]) {
+        out.iter_mut().zip(x).for_each(|(out, x)| *out = x.sin());
+    }
+
+    fn cos_block(x: &[f64], out: &mut [f64]) {
+        out.iter_mut().zip(x).for_each(|(out, x)| *out = x.cos());
+    }
+
     fn tan(x: f64) -> f64 {
         x.tan()
     }
@@ -105,7 +109,8 @@ impl Functions for f64 {
     }
 
     fn acosh(x: f64) -> f64 {
-        libm::acosh(x)
+        // For some numbers below 1 libm gives more than NaN.
+        if x < 1.0 { f64::NAN } else { libm::acosh(x) }
     }
 
     fn atanh(x: f64) -> f64 {

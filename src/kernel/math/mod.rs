@@ -2,7 +2,10 @@
 //! exact they are is decided here.
 
 mod double;
+mod parts;
 mod single;
+#[cfg(test)]
+mod tests;
 
 use super::real::Real;
 
@@ -10,8 +13,14 @@ use super::real::Real;
 macro_rules! functions {
     ($($(#[$doc:meta])* $name:ident;)+) => {
         /// What [`Real`] numbers can do beyond arithmetic.
-        pub(crate) trait Functions {
+        pub(crate) trait Functions: Sized {
             $($(#[$doc])* fn $name(x: Self) -> Self;)+
+
+            /// The sine of each number; faster than one by one.
+            fn sin_block(x: &[Self], out: &mut [Self]);
+
+            /// The cosine of each number; faster than one by one.
+            fn cos_block(x: &[Self], out: &mut [Self]);
         }
 
         $($(#[$doc])* #[inline]
@@ -36,8 +45,6 @@ functions! {
     sigmoid;
     /// The error function.
     erf;
-    /// `1 - erf(x)`.
-    erfc;
     /// The inverse of the error function; NaN beyond -1 and 1.
     erf_inv;
     /// The distribution function of the standard normal distribution.
@@ -77,4 +84,14 @@ functions! {
 /// `x` to the power `y`.
 pub(crate) fn pow<T: Real>(x: T, y: T) -> T {
     x.powf(y)
+}
+
+/// The sine of each number; faster than one by one.
+pub(crate) fn sin_block<T: Real>(x: &[T], out: &mut [T]) {
+    T::sin_block(x, out);
+}
+
+/// The cosine of each number; faster than one by one.
+pub(crate) fn cos_block<T: Real>(x: &[T], out: &mut [T]) {
+    T::cos_block(x, out);
 }
