@@ -328,3 +328,122 @@ fn nothing_to_transform() {
     assert_eq!(out.as_slice::<f64>(), numbers(3, &[2, 2]).as_slice::<f64>());
     assert!(run(&rdft::Rdft {}, &[empty(&[2]), none]).is_err());
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Frames of a signal are those of RDFT, and give the signal back.
+    #[test]
+    fn frames_and_back(
+        (size, step, count, batch) in (1usize..7, 1usize..5, 1usize..5, 0usize..3),
+        (rest, narrow) in (0usize..4, 0usize..4),
+        transpose_frames in any::<bool>(),
+        normalized in any::<bool>(),
+        seed in any::<u64>(),
+        mask in any::<u32>(),
+    ) {
+        let length = size + (count - 1) * step + rest.min(step - 1);
+        let width = size.saturating_sub(narrow).max(1);
+        let dims = if batch == 0 { vec![length] } else { vec![batch, length] };
+        let signal = numbers(seed, &dims);
+        let window: Vec<f64> = (0..width).map(|i| 0.5 + i as f64).collect();
+        let scalar = |n: usize| Tensor::scalar(n as i64);
+        let inputs = [signal.clone(), Tensor::vector(&window), scalar(size), scalar(step)];
+        let stft = stft::Stft { transpose_frames };
+        let out = run(&stft, &inputs).expect("fits");
+        prop_assert!(dynamic(&stft, &inputs, mask).contains(out.shape()));
+        let bins = size / 2 + 1;
+        let places = if transpose_frames { [bins, count, 2] } else { [count, bins, 2] };
+        prop_assert_eq!(&out.shape()[dims.len() - 1..], &places[..]);
+        let x = signal.as_slice::<f64>().expect("f64");
+        let left = (size - width) / 2;
+        for (place, &found) in index(out.shape()).zip(out.as_slice::<f64>().expect("f64")) {
+            let [.., a, b, _] = place[..] else { unreachable!() };
+            let (k, frame) = if transpose_frames { (a, b) } else { (b, a) };
+            let row = if batch == 0 { 0 } else { place[0] };
+            let expected = (0..width).fold(Complex::new(0.0, 0.0), |sum, j| {
+                let x = x[row * length + frame * step + left + j] * window[j];
+                let angle = -std::f64::consts::TAU * (k * (left + j)) as f64 / size as f64;
+                sum + Complex::from_polar(x, angle)
+            });
+            let expected = if place.last() == Some(&0) { expected.re } else { expected.im };
+            prop_assert!((found - expected).abs() < 1e-9);
+        }
+        if !transpose_frames {
+            return Ok(());
+        }
+        let istft = istft::Istft { center: false, normalized };
+        let inputs = [out, inputs[1].clone(), inputs[2].clone(), inputs[3].clone(), scalar(length + 2)];
+        let back = run(&istft, &inputs).expect("fits");
+        prop_assert!(dynamic(&istft, &inputs, mask).contains(back.shape()));
+        let back = back.as_slice::<f64>().expect("f64");
+        let scale = if normalized { (size as f64).sqrt() } else { 1.0 };
+        for (i, &found) in back.iter().enumerate() {
+            let (row, at) = (i / (length + 2), i % (length + 2));
+            let covered = (0..count).any(|k| (k * step + left..k * step + left + width).contains(&at));
+            let expected = if covered { x[row * length + at] * scale } else { 0.0 };
+            prop_assert!((found - expected).abs() < 1e-9, "{}: {} {}", i, found, expected);
+        }
+        // The same with half a frame left out at the beginning.
+        let centered = istft::Istft { center: true, normalized };
+        let half = run(&centered, &inputs[..4]).expect("fits");
+        let expected = (count - 1) * step;
+        prop_assert_eq!(half.shape()[half.shape().len() - 1], expected);
+        for (i, &found) in half.as_slice::<f64>().expect("f64").iter().enumerate() {
+            let (row, at) = (i / expected, i % expected);
+            prop_assert_eq!(found, back[row * (length + 2) + size / 2 + at]);
+        }
+    }
+}
+
+#[test]
+fn frame_errors() {
+    let op = stft::Stft {
+        transpose_frames: false,
+    };
+    let signal = numbers(1, &[8]);
+    let stft = |window: usize, size: i64, step: i64| {
+        let inputs = [
+            signal.clone(),
+            numbers(2, &[window]),
+            Tensor::scalar(size),
+            Tensor::scalar(step),
+        ];
+        run(&op, &inputs)
+            .map(|out| out.shape().to_vec())
+            .map_err(|e| e.message)
+    };
+    assert_eq!(stft(3, 8, 9), Ok(vec![1, 5, 2]));
+    let wrong = |text: &str| Err(text.to_owned());
+    assert_eq!(
+        stft(3, 9, 1),
+        wrong("frame_size is 9, expected at most 8, the length of the signal")
+    );
+    assert_eq!(
+        stft(3, 2, 1),
+        wrong("the window has 3 values, expected 1..2")
+    );
+    assert_eq!(
+        stft(3, 4, 0),
+        wrong("frame_step is 0, expected a positive number")
+    );
+    assert_eq!(
+        stft(0, 4, 1),
+        wrong("the window has 0 values, expected 1..4")
+    );
+    let op = istft::Istft {
+        center: true,
+        normalized: false,
+    };
+    let inputs = [
+        numbers(1, &[3, 2, 2]),
+        numbers(2, &[2]),
+        Tensor::scalar(6i32),
+        Tensor::scalar(1i32),
+    ];
+    let error = run(&op, &inputs).expect_err("too few results").message;
+    assert_eq!(
+        error,
+        "data has 3 results for each frame, expected 4, as frame_size is 6"
+    );
+}
