@@ -10,6 +10,7 @@ pub(crate) mod concat;
 pub(crate) mod dispatch;
 pub(crate) mod fake_convert;
 pub(crate) mod fake_quantize;
+pub(crate) mod fourier;
 pub(crate) mod gather;
 pub(crate) mod gather_elements;
 pub(crate) mod gather_nd;
