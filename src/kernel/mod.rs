@@ -7,6 +7,7 @@ pub(crate) mod block;
 pub(crate) mod broadcast;
 pub(crate) mod chain;
 pub(crate) mod concat;
+pub(crate) mod contract;
 pub(crate) mod dispatch;
 pub(crate) mod fake_convert;
 pub(crate) mod fake_quantize;

@@ -16,9 +16,12 @@ macro_rules! integer_product {
                 self.wrapping_add(other)
             }
 
+            fn times(self, other: Self) -> Self {
+                self.wrapping_mul(other)
+            }
+
             fn product(a: Matrix<'_, Self>, b: Matrix<'_, Self>, c: &mut [Self], accumulate: bool) {
-                let add = |sum: Self, a: Self, b: Self| sum.wrapping_add(a.wrapping_mul(b));
-                multiply(a, b, c, accumulate, add);
+                multiply(a, b, c, accumulate);
             }
         })+
     };
@@ -26,14 +29,8 @@ macro_rules! integer_product {
 
 integer_product!(i32, i64);
 
-/// `c = a * b` or `c += a * b`; `add(sum, x, y)` is the sum and the product of `x` and `y`.
-fn multiply<T: Product>(
-    a: Matrix<'_, T>,
-    b: Matrix<'_, T>,
-    c: &mut [T],
-    accumulate: bool,
-    add: impl Fn(T, T, T) -> T + Sync,
-) {
+/// `c = a * b` or `c += a * b`.
+fn multiply<T: Product>(a: Matrix<'_, T>, b: Matrix<'_, T>, c: &mut [T], accumulate: bool) {
     let (m, k, n) = (a.rows, a.columns, b.columns);
     assert!(
         b.rows == k && c.len() == m * n,
@@ -61,7 +58,7 @@ fn multiply<T: Product>(
                 let factor = a.data[i * a.row_stride + l * a.column_stride];
                 let line = &data[l * stride + tile * TILE..][..out.len()];
                 for (out, &x) in out.iter_mut().zip(line) {
-                    *out = add(*out, factor, x);
+                    *out = out.plus(factor.times(x));
                 }
             }
         }

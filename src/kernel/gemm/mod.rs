@@ -168,6 +168,9 @@ pub(crate) trait Product: Compute {
     /// The sum.
     fn plus(self, other: Self) -> Self;
 
+    /// The product of two elements.
+    fn times(self, other: Self) -> Self;
+
     /// `c = a * b`, or `c += a * b` if `accumulate`, as [`multiply`].
     ///
     /// # Panics
@@ -182,6 +185,10 @@ macro_rules! float_product {
 
             fn plus(self, other: Self) -> Self {
                 self + other
+            }
+
+            fn times(self, other: Self) -> Self {
+                self * other
             }
 
             fn product(a: Matrix<'_, Self>, b: Matrix<'_, Self>, c: &mut [Self], accumulate: bool) {

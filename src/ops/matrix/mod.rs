@@ -1,10 +1,14 @@
 //! Category `matrix` of the specification.
 
+mod einsum;
 mod matmul;
 
 use crate::op::{OpDef, def};
 
-pub(super) const OPS: &[OpDef] = &[def::<matmul::MatMul>("MatMul", &[1])];
+pub(super) const OPS: &[OpDef] = &[
+    def::<einsum::Einsum>("Einsum", &[7]),
+    def::<matmul::MatMul>("MatMul", &[1]),
+];
 
 /// Evaluates an expression with `$T` standing for the type that products of `$element_type` are
 /// summed in: integers modulo its size, which keeps them exact modulo their own.
