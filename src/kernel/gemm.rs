@@ -53,6 +53,19 @@ impl<'a, T> Matrix<'a, T> {
         }
     }
 
+    /// The element in row `i` and column `j`.
+    pub(crate) fn at(&self, i: usize, j: usize) -> T
+    where
+        T: Copy,
+    {
+        self.data[i * self.row_stride + j * self.column_stride]
+    }
+
+    /// The numbers of rows and columns.
+    pub(crate) fn size(&self) -> [usize; 2] {
+        [self.rows, self.columns]
+    }
+
     /// The matrix with rows and columns exchanged; nothing is moved.
     pub(crate) fn transposed(self) -> Self {
         Self {
@@ -136,6 +149,25 @@ impl<T> Shared<T> {
 /// # Panics
 /// When the sizes do not fit.
 pub(crate) fn multiply<T: Real>(a: Matrix<'_, T>, b: Matrix<'_, T>, c: &mut [T], accumulate: bool) {
+    let work = a.rows.saturating_mul(a.columns).saturating_mul(b.columns);
+    product(a, b, c, accumulate, work <= SMALL);
+}
+
+/// As [`multiply`], on the calling thread whatever the size.
+///
+/// # Panics
+/// When the sizes do not fit.
+pub(crate) fn multiply_here<T: Real>(a: Matrix<'_, T>, b: Matrix<'_, T>, c: &mut [T]) {
+    product(a, b, c, false, true);
+}
+
+fn product<T: Real>(
+    a: Matrix<'_, T>,
+    b: Matrix<'_, T>,
+    c: &mut [T],
+    accumulate: bool,
+    whole: bool,
+) {
     let (m, k, n) = (a.rows, a.columns, b.columns);
     assert!(
         b.rows == k && c.len() == m * n,
@@ -150,7 +182,6 @@ pub(crate) fn multiply<T: Real>(a: Matrix<'_, T>, b: Matrix<'_, T>, c: &mut [T],
         }
         return;
     }
-    let whole = m.saturating_mul(n).saturating_mul(k) <= SMALL;
     let out = Shared(c.as_mut_ptr());
     let part = |rows: [usize; 2], columns: [usize; 2]| {
         let sizes = [rows[1] - rows[0], k, columns[1] - columns[0]];

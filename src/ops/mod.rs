@@ -31,6 +31,7 @@ mod sparse;
 #[cfg(test)]
 pub(crate) mod testing;
 mod typing;
+mod window;
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
