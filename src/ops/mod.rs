@@ -36,6 +36,7 @@ pub(crate) mod testing;
 mod tokenizer;
 mod typing;
 mod unary;
+mod window;
 
 use std::collections::HashMap;
 use std::sync::LazyLock;

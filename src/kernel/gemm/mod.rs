@@ -83,6 +83,14 @@ impl<'a, T> Matrix<'a, T> {
         self.columns
     }
 
+    /// The element in row `i` and column `j`.
+    pub(crate) fn at(&self, i: usize, j: usize) -> T
+    where
+        T: Copy,
+    {
+        self.data[i * self.row_stride + j * self.column_stride]
+    }
+
     /// The matrix with rows and columns exchanged; nothing is moved.
     pub(crate) fn transposed(self) -> Self {
         Self {

@@ -1,13 +1,5 @@
 //! Category `activation` of the specification.
 
-mod softmax;
-
-use crate::op::{OpDef, def};
-
-pub(super) const OPS: &[OpDef] = &[
-    def::<softmax::LogSoftmax>("LogSoftmax", &[5]),
-    def::<softmax::Softmax1>("SoftMax", &[1]),
-    def::<softmax::Softmax>("SoftMax", &[8]),
 mod clamp;
 mod elu;
 mod exp;
@@ -21,6 +13,7 @@ mod prelu;
 mod relu;
 mod selu;
 mod sigmoid;
+mod softmax;
 mod softplus;
 mod softsign;
 mod swish;
@@ -38,11 +31,14 @@ pub(super) const OPS: &[OpDef] = &[
     def::<Unary<hsigmoid::HSigmoid>>("HSigmoid", &[5]),
     def::<Unary<hswish::HSwish>>("HSwish", &[4]),
     def::<identity::Identity>("Identity", &[16]),
+    def::<softmax::LogSoftmax>("LogSoftmax", &[5]),
     def::<Unary<mish::Mish>>("Mish", &[4]),
     def::<prelu::PRelu>("PReLU", &[1]),
     def::<Unary<relu::Relu>>("ReLU", &[1]),
     def::<selu::Selu>("Selu", &[1]),
     def::<Unary<sigmoid::Sigmoid>>("Sigmoid", &[1]),
+    def::<softmax::Softmax1>("SoftMax", &[1]),
+    def::<softmax::Softmax>("SoftMax", &[8]),
     def::<Unary<softplus::SoftPlus>>("SoftPlus", &[4]),
     def::<Unary<softsign::SoftSign>>("SoftSign", &[9]),
     def::<swish::Swish>("Swish", &[4]),

@@ -22,16 +22,15 @@ mod maximum;
 mod minimum;
 mod modulo;
 mod multiply;
-mod power;
-mod segment_max;
-mod squared_difference;
 mod negative;
+mod power;
 mod round;
 mod segment_max;
 mod sign;
 mod sin;
 mod sinh;
 mod sqrt;
+mod squared_difference;
 mod subtract;
 mod tan;
 mod tanh;
@@ -64,7 +63,6 @@ pub(super) const OPS: &[OpDef] = &[
     def::<modulo::Modulo<false>>("Mod", &[1]),
     def::<Binary<multiply::Multiply>>("Multiply", &[1]),
     def::<power::Power>("Power", &[1]),
-    def::<segment_max::SegmentMax>("SegmentMax", &[16]),
     def::<Binary<squared_difference::SquaredDifference>>("SquaredDifference", &[1]),
     def::<Unary<negative::Negative>>("Negative", &[1]),
     def::<Unary<round::Round>>("Round", &[5]),
