@@ -3,8 +3,8 @@
 //! <https://docs.openvino.ai/2026/documentation/openvino-ir-format/operation-sets/operation-specs/generation/random-uniform-8.html>
 //!
 //! Every evaluation gives the numbers that the first one of the runtime gives; without seeds, others
-//! each time. The document says that integers are made of one word; those of 64 bits are made of two,
-//! as its formulas for Mersenne-Twister and the runtime's core do, save for small ones there.
+//! each time. Integers are made of one random word, as the document says; of two only where its
+//! formulas for Mersenne-Twister say so.
 
 use serde::{Deserialize, Serialize};
 
@@ -156,16 +156,15 @@ impl RandomUniform {
     fn longs(&self, min: i64, max: i64, out: &mut [i64]) {
         let range = max.wrapping_sub(min).cast_unsigned();
         let most = i64::from(u32::MAX);
-        match self.alignment {
-            Alignment::PyTorch if min <= most && max <= most => self.fill(out, 1, |[x, ..]| {
+        let fits = min <= most && max <= most;
+        if self.alignment == Alignment::TensorFlow || fits {
+            self.fill(out, 1, |[x, ..]| {
                 min.wrapping_add((u64::from(x) % range).cast_signed())
-            }),
-            Alignment::PyTorch => self.fill(out, 2, |words| {
+            });
+        } else {
+            self.fill(out, 2, |words| {
                 min.wrapping_add((joined(words) % range).cast_signed())
-            }),
-            Alignment::TensorFlow => self.fill(out, 2, |[low, high]| {
-                min.wrapping_add((joined([high, low]) % range).cast_signed())
-            }),
+            });
         }
     }
 
