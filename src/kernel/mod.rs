@@ -11,6 +11,7 @@ pub(crate) mod gather_elements;
 pub(crate) mod gather_nd;
 pub(crate) mod gather_tree;
 pub(crate) mod gemm;
+pub(crate) mod grid_sample;
 pub(crate) mod index;
 pub(crate) mod lrn;
 pub(crate) mod map;
