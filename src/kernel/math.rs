@@ -27,3 +27,8 @@ pub(crate) fn sigmoid<T: Real>(x: T) -> T {
 pub(crate) fn pow<T: Real>(x: T, y: T) -> T {
     x.powf(y)
 }
+
+/// Sine and cosine.
+pub(crate) fn sin_cos<T: Real>(x: T) -> (T, T) {
+    x.sin_cos()
+}

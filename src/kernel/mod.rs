@@ -24,6 +24,7 @@ pub(crate) mod pick;
 pub(crate) mod range;
 pub(crate) mod real;
 pub(crate) mod reduce;
+pub(crate) mod regions;
 pub(crate) mod remap;
 pub(crate) mod resample;
 pub(crate) mod reverse_sequence;
