@@ -3,11 +3,11 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::lengths::lengths_in;
 use crate::kernel::real::Real;
 use crate::kernel::recurrent::{Activation, Kind, Recurrence, Sequences, State, Weights};
 use crate::op::{Input, Io, OpError, Output, Outputs, bail, ensure, merge_types};
 use crate::ops::floats::{fill, in_real, real};
-use crate::tensor::convert::to_i64;
 use crate::tensor::{Dimension, ElementType, PartialShape, Tensor};
 
 /// Multiplications and additions of all steps below which directions go one after the other.
@@ -276,7 +276,7 @@ impl Recurrent {
             [] => bail!("X must have dimensions, got a scalar"),
         };
         let lengths = match inputs.lengths.take() {
-            Some(lengths) => checked_lengths(lengths, steps)?,
+            Some(lengths) => lengths_in("sequence length", lengths, steps)?,
             None => vec![1; batch],
         };
         let inputs = inputs.map(|tensor| real::<T>(tensor))?;
@@ -408,17 +408,6 @@ impl Recurrent {
         }
         Ok(())
     }
-}
-
-/// The lengths of the sequences.
-fn checked_lengths(lengths: &Tensor, steps: usize) -> Result<Vec<usize>, OpError> {
-    let lengths = to_i64(lengths).into_iter().enumerate();
-    lengths
-        .map(|(i, n)| match usize::try_from(n) {
-            Ok(length) if length <= steps => Ok(length),
-            _ => bail!("sequence length {i} is {n}, expected 0 to {steps}"),
-        })
-        .collect()
 }
 
 /// The sizes that several inputs share.
