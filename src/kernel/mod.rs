@@ -14,6 +14,7 @@ pub(crate) mod gather_nd;
 pub(crate) mod gather_tree;
 pub(crate) mod gemm;
 pub(crate) mod index;
+pub(crate) mod inverse;
 pub(crate) mod map;
 pub(crate) mod math;
 pub(crate) mod moving;

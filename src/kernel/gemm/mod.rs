@@ -10,7 +10,7 @@ mod tests;
 
 use rayon::prelude::*;
 
-pub(crate) use batch::{Batch, batches};
+pub(crate) use batch::{Batch, batches, each};
 pub(crate) use narrow::{Narrow, multiply_narrow};
 
 use super::real::Real;
@@ -71,16 +71,6 @@ impl<'a, T> Matrix<'a, T> {
     /// Whether the rows or the columns lie in one piece each.
     fn in_lines(&self) -> bool {
         self.column_stride == 1 || self.row_stride == 1
-    }
-
-    /// The number of rows.
-    pub(crate) fn rows(&self) -> usize {
-        self.rows
-    }
-
-    /// The number of columns.
-    pub(crate) fn columns(&self) -> usize {
-        self.columns
     }
 
     /// The matrix with rows and columns exchanged; nothing is moved.
