@@ -23,6 +23,7 @@ pub(crate) mod gather_tree;
 pub(crate) mod gemm;
 pub(crate) mod grid_sample;
 pub(crate) mod index;
+pub(crate) mod inverse;
 pub(crate) mod lrn;
 pub(crate) mod map;
 pub(crate) mod math;
