@@ -2,7 +2,9 @@
 
 mod api;
 mod constants;
+mod control;
 mod huge;
+mod irs;
 mod mutations;
 mod onnx;
 mod reader;

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use ovir::op::Version;
+
 use crate::support::{files, project};
 
 fn sources() -> Vec<(PathBuf, String)> {
@@ -160,14 +162,14 @@ fn every_snapshot_has_its_sample() {
 /// The README's table of operations is the registry.
 #[test]
 fn the_readme_lists_every_operation() {
-    let mut categories: BTreeMap<&str, BTreeMap<&str, Vec<u8>>> = BTreeMap::new();
+    let mut categories: BTreeMap<&str, BTreeMap<&str, Vec<Version>>> = BTreeMap::new();
     for (category, def) in ovir::ops::supported() {
         let versions = categories
             .entry(category)
             .or_default()
             .entry(def.name)
             .or_default();
-        versions.extend(def.versions);
+        versions.extend(def.versions());
         versions.sort_unstable();
     }
     let mut table = String::from("| category | operations |\n|---|---|\n");

@@ -8,7 +8,7 @@ use super::eval::file_error;
 use super::select::Selector;
 use crate::error::{Error, Kind};
 use crate::exec::{Control, Observer};
-use crate::graph::Node;
+use crate::graph::{Body, BodyKind, Node};
 use crate::io::{self, IoError};
 use crate::model::Model;
 use crate::tensor::Tensor;
@@ -16,7 +16,11 @@ use crate::tensor::Tensor;
 /// Keeps what the selectors mean: each tensor at once in a directory, or all in one file.
 pub(super) struct Dump {
     path: PathBuf,
-    wanted: HashSet<u64>,
+    /// The graph and the id of each layer.
+    wanted: HashSet<(usize, u64)>,
+    /// The bodies that are being evaluated, outermost first: their graphs, and what stands before
+    /// the names of their layers.
+    within: Vec<(usize, String)>,
     /// For an .npz file, which is written whole.
     kept: Option<Vec<(String, Tensor)>>,
     names: HashSet<String>,
@@ -30,15 +34,19 @@ impl Dump {
             .map(|text| Selector::parse(text))
             .collect::<Result<_, _>>()?;
         let mut wanted = HashSet::new();
-        for (_, node) in model.graph().nodes() {
-            for selector in &mut selectors {
-                if selector.matches(node) {
-                    wanted.insert(node.id());
+        let graphs = model.graphs();
+        for (index, graph) in graphs.iter().enumerate() {
+            for (_, node) in graph.nodes() {
+                for selector in &mut selectors {
+                    if selector.matches(node) {
+                        wanted.insert((index, node.id()));
+                    }
                 }
             }
         }
         for selector in &selectors {
-            selector.expect_match(model.graph().nodes().map(|(_, n)| n.name()))?;
+            let nodes = graphs.iter().flat_map(|graph| graph.nodes());
+            selector.expect_match(nodes.map(|(_, n)| n.name()))?;
         }
         let is_file = path
             .extension()
@@ -52,6 +60,7 @@ impl Dump {
         Ok(Self {
             path: path.to_owned(),
             wanted,
+            within: Vec::new(),
             kept: is_file.then(Vec::new),
             names: HashSet::new(),
             failed: None,
@@ -77,14 +86,14 @@ impl Dump {
     /// A name for the tensor that no other has: the layer's, with the number of the output if
     /// there are several.
     fn name(&mut self, node: &Node, output: usize, outputs: usize) -> String {
-        let mut name: String = if self.kept.is_some() {
-            node.name().to_owned()
-        } else {
+        let within = self.within.last().map_or("", |(_, prefix)| prefix.as_str());
+        let mut name = format!("{within}{}", node.name());
+        if self.kept.is_none() {
             // A layer's name may hold what a file's cannot.
             let safe = |c: char| c.is_alphanumeric() || "._-".contains(c);
-            let name = node.name().chars().take(150);
-            name.map(|c| if safe(c) { c } else { '_' }).collect()
-        };
+            let safe = |c: char| if safe(c) { c } else { '_' };
+            name = name.chars().take(150).map(safe).collect();
+        }
         if outputs > 1 {
             name = format!("{name}.{output}");
         }
@@ -97,8 +106,23 @@ impl Dump {
 }
 
 impl Observer for Dump {
+    fn enter(&mut self, node: &Node, body: &Body, iteration: u64) {
+        let within = self.within.last().map_or("", |(_, prefix)| prefix.as_str());
+        // A branch is evaluated once, a loop's body again and again.
+        let prefix = match body.kind {
+            BodyKind::Body => format!("{within}{}/{iteration}/", node.name()),
+            BodyKind::Then | BodyKind::Else => format!("{within}{}/", node.name()),
+        };
+        self.within.push((body.graph, prefix));
+    }
+
+    fn leave(&mut self, _: &Node, _: &Body, _: u64) {
+        self.within.pop();
+    }
+
     fn after(&mut self, node: &Node, outputs: &[Tensor]) -> Control {
-        if !self.wanted.contains(&node.id()) {
+        let graph = self.within.last().map_or(0, |(graph, _)| *graph);
+        if !self.wanted.contains(&(graph, node.id())) {
             return Control::Continue;
         }
         for (index, tensor) in outputs.iter().enumerate() {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::dump::Dump;
+use super::state;
 use super::{Failure, ModelArg, Outcome, inputs, print_json};
 use crate::error::{Error, Kind, plain};
 use crate::exec::Observer;
@@ -44,6 +45,13 @@ pub(super) struct Args {
     /// Where to keep them: a directory of .npy files, or an .npz file
     #[arg(long, value_name = "PATH", requires = "dump")]
     to: Option<PathBuf>,
+    /// Begin with these values of variables (ReadValue): an .npz or .safetensors file with an entry
+    /// for each variable that is not to have its initial value
+    #[arg(long, value_name = "FILE")]
+    state: Option<PathBuf>,
+    /// Write what the evaluation leaves in variables (Assign) to an .npz or .safetensors file
+    #[arg(long, value_name = "FILE")]
+    state_output: Option<PathBuf>,
     /// Print JSON, every element included
     #[arg(long, conflicts_with = "print")]
     json: bool,
@@ -82,13 +90,20 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
     if let Some(dump) = &mut dump {
         observers.push(dump);
     }
-    let evaluated = model.evaluate_with(inputs, &limits, &mut observers);
+    let mut request = model.infer_request();
+    if let Some(path) = &args.state {
+        state::read(&mut request, path, &limits)?;
+    }
+    let evaluated = request.infer_with(inputs, &limits, &mut observers);
     let dumped = dump
         .map(|dump| dump.finish(evaluated.is_ok()))
         .transpose()?;
     let outputs = evaluated?;
     if let (Some(path), Some(format)) = (&args.output, format) {
         write(path, format, &outputs, args.by_index)?;
+    }
+    if let Some(path) = &args.state_output {
+        state::write(&request, path)?;
     }
     if args.json {
         return print_json(out, &to_json(&outputs));
@@ -103,7 +118,7 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
         if let (Some(path), Some(count)) = (&args.to, dumped) {
             writeln!(out, "dumped {count} tensors to {}", path.display())?;
         }
-        if let Some(path) = &args.output {
+        for path in [&args.output, &args.state_output].into_iter().flatten() {
             writeln!(out, "wrote {}", path.display())?;
         }
     }
@@ -127,14 +142,14 @@ fn print(outputs: &Outputs, how: Print, out: &mut dyn Write) -> Outcome {
 
 /// The kinds of files outputs are written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Format {
+pub(super) enum Format {
     Npy,
     Npz,
     Safetensors,
 }
 
 impl Format {
-    fn of(path: &Path) -> Result<Self, Failure> {
+    pub(super) fn of(path: &Path) -> Result<Self, Failure> {
         let extension = path.extension().map(|e| e.to_ascii_lowercase());
         match extension.as_ref().and_then(|e| e.to_str()) {
             Some("npy") => Ok(Self::Npy),
@@ -160,12 +175,20 @@ fn write(path: &Path, format: Format, outputs: &Outputs, by_index: bool) -> Resu
     }
     let tensors = outputs.iter().map(|(_, tensor)| tensor);
     let entries: Vec<(&str, &Tensor)> = names.iter().map(String::as_str).zip(tensors).collect();
-    let written = match format {
+    write_entries(path, format, entries).map_err(file_error)
+}
+
+/// Writes named tensors; for an .npy file there is one.
+pub(super) fn write_entries(
+    path: &Path,
+    format: Format,
+    entries: Vec<(&str, &Tensor)>,
+) -> Result<(), IoError> {
+    match format {
         Format::Npy => io::npy::write(path, entries[0].1),
         Format::Npz => io::npz::write(path, entries),
         Format::Safetensors => io::safetensors::write(path, entries),
-    };
-    written.map_err(file_error)
+    }
 }
 
 /// An error of a file that is written.

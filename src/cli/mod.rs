@@ -9,6 +9,7 @@ mod json;
 mod ops;
 mod select;
 mod shapes;
+mod state;
 mod table;
 
 use std::io::{self, Write};

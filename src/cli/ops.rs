@@ -2,11 +2,11 @@
 
 use std::io::Write;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::table::Table;
 use super::{Outcome, print_json};
-use crate::op::OpDef;
+use crate::op::{OpDef, Version};
 use crate::ops;
 
 #[derive(Debug, clap::Args)]
@@ -20,26 +20,35 @@ pub(super) struct Args {
     json: bool,
 }
 
-type Row = (&'static str, &'static str, &'static [u8]);
+type Row = (&'static str, &'static str, Vec<Version>);
 
 fn rows(args: &Args) -> Vec<Row> {
     #[cfg(feature = "onnx")]
     if args.onnx {
-        return crate::onnx::supported().collect();
+        let numbered = |opsets: &[u8]| opsets.iter().copied().map(Version::Opset).collect();
+        let row = |(family, name, opsets): (_, _, &[u8])| (family, name, numbered(opsets));
+        return crate::onnx::supported().map(row).collect();
     }
     #[cfg(not(feature = "onnx"))]
     let _ = args;
-    let row = |(category, def): (_, &'static OpDef)| (category, def.name, def.versions);
+    let row = |(category, def): (_, &'static OpDef)| (category, def.name, def.versions().collect());
     ops::supported().map(row).collect()
+}
+
+fn version_json(version: Version) -> Value {
+    match version {
+        Version::Opset(number) => number.into(),
+        Version::Outside(list) => list.into(),
+    }
 }
 
 pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
     // One line a type, though several rows of the registry may implement its versions.
-    let mut types: Vec<(&str, &str, Vec<u8>)> = Vec::new();
+    let mut types: Vec<Row> = Vec::new();
     for (category, name, versions) in rows(args) {
         match types.iter_mut().find(|(_, n, _)| *n == name) {
-            Some((_, _, all)) => all.extend_from_slice(versions),
-            None => types.push((category, name, versions.to_vec())),
+            Some((_, _, all)) => all.extend(versions),
+            None => types.push((category, name, versions)),
         }
     }
     for (_, _, versions) in &mut types {
@@ -50,6 +59,7 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
         let list: Vec<_> = types
             .iter()
             .map(|(category, name, versions)| {
+                let versions: Vec<_> = versions.iter().copied().map(version_json).collect();
                 json!({ "category": category, "type": name, "versions": versions })
             })
             .collect();
@@ -60,7 +70,7 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
     let mut count = 0;
     for (category, name, versions) in &types {
         count += versions.len();
-        let versions: Vec<_> = versions.iter().map(u8::to_string).collect();
+        let versions: Vec<_> = versions.iter().map(Version::to_string).collect();
         let cells = [*category, *name, &versions.join(" ")];
         table.row(cells.map(str::to_owned));
     }

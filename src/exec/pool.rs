@@ -12,7 +12,11 @@ const SMALLEST_KEPT: usize = 4096;
 
 pub(super) struct Pool {
     spare: Vec<Spare>,
+    /// Bytes of what is spare.
+    kept: u64,
     live: u64,
+    /// The most bytes that were alive at one time.
+    peak: u64,
     tensor_limit: u64,
     live_limit: u64,
 }
@@ -21,7 +25,9 @@ impl Pool {
     pub(super) fn new(limits: &Limits) -> Self {
         Self {
             spare: Vec::new(),
+            kept: 0,
             live: 0,
+            peak: 0,
             tensor_limit: limits.tensor_bytes,
             live_limit: limits.live_bytes,
         }
@@ -38,8 +44,10 @@ impl Pool {
             .unwrap_or(u64::MAX);
         self.check(bytes, ty, shape)?;
         self.live += bytes;
+        self.peak = self.peak.max(self.live);
         let mut tensor = self.reuse(bytes, ty, shape);
         if tensor.is_none() {
+            self.trim();
             let fresh = Tensor::zeros(ty, shape.clone());
             tensor = Some(fresh.map_err(|e| Error::new(Kind::Limit, e.to_string()))?);
         }
@@ -78,25 +86,44 @@ impl Pool {
         let fits = |s: &Spare| s.capacity() >= bytes && s.capacity() / 2 <= bytes;
         let candidates = self.spare.iter().enumerate().filter(|(_, s)| fits(s));
         let (at, _) = candidates.min_by_key(|(_, s)| s.capacity())?;
-        let spare = self.spare.swap_remove(at);
+        let spare = self.spare.remove(at);
+        self.kept = self.kept.saturating_sub(size(&spare));
         Tensor::from_spare(ty, shape.clone(), spare).ok()
+    }
+
+    /// Gives back the oldest buffers, until what is alive and what is kept are no more than a
+    /// quarter above the peak.
+    fn trim(&mut self) {
+        let most = self.peak + self.peak / 4;
+        let mut dropped = 0;
+        while self.live + self.kept > most && dropped < self.spare.len() {
+            self.kept = self.kept.saturating_sub(size(&self.spare[dropped]));
+            dropped += 1;
+        }
+        self.spare.drain(..dropped);
     }
 
     /// Counts a tensor that an operation brought itself.
     pub(super) fn adopt(&mut self, tensor: &Tensor) {
-        self.live += u64::try_from(tensor.byte_len()).unwrap_or(u64::MAX);
+        let bytes = u64::try_from(tensor.byte_len()).unwrap_or(u64::MAX);
+        self.live = self.live.saturating_add(bytes);
+        self.peak = self.peak.max(self.live);
     }
 
     /// Takes back a tensor. Its memory is used again if nobody else looks at it.
     pub(super) fn release(&mut self, tensor: Tensor) {
         if let Some(spare) = tensor.into_spare() {
-            let bytes = u64::try_from(spare.capacity()).unwrap_or(u64::MAX);
-            self.live = self.live.saturating_sub(bytes);
+            self.live = self.live.saturating_sub(size(&spare));
             if spare.capacity() >= SMALLEST_KEPT {
+                self.kept = self.kept.saturating_add(size(&spare));
                 self.spare.push(spare);
             }
         }
     }
+}
+
+fn size(spare: &Spare) -> u64 {
+    u64::try_from(spare.capacity()).unwrap_or(u64::MAX)
 }
 
 /// The error of an output that is not what was inferred.

@@ -24,7 +24,7 @@ pub(crate) use order::{Cycle, order};
 pub use rt_info::{RtEntry, RtInfo};
 
 use crate::error::LayerRef;
-use crate::op::{AttributeList, Op, OpDef, Role};
+use crate::op::{AttributeList, Op, OpDef, Role, Version};
 use crate::tensor::{ElementType, PartialShape};
 
 /// Position of a node in its graph, which is also its place in the topological order.
@@ -67,8 +67,8 @@ pub enum Operation {
         op: Arc<dyn Op>,
         /// Its row in the registry.
         def: &'static OpDef,
-        /// The opset that introduced this version.
-        version: u8,
+        /// Which version of it.
+        version: Version,
     },
     /// An operation that cannot be evaluated; its outputs have the declared types and shapes.
     Opaque {
@@ -160,10 +160,10 @@ impl Node {
         }
     }
 
-    /// The version of the operation: the opset that introduced it.
-    pub fn version(&self) -> Option<u8> {
+    /// The version of the operation, such as the opset that introduced it.
+    pub fn version(&self) -> Option<Version> {
         match (&self.origin, &self.operation) {
-            (Some(origin), Operation::Known { .. }) => Some(origin.version),
+            (Some(origin), Operation::Known { .. }) => Some(Version::Opset(origin.version)),
             (None, Operation::Known { version, .. }) => Some(*version),
             (_, Operation::Opaque { .. }) => None,
         }

@@ -108,6 +108,23 @@ impl<'a, C: Compute> Cursor<'a, C> {
         &self.block[..len]
     }
 
+    /// How many elements are left of the run along the last axis.
+    fn left(&self) -> usize {
+        let last = self.operand.axes.len() - 1;
+        self.operand.axes[last].0 - self.steps[last]
+    }
+
+    /// The next `len` elements, or the one they are if they are all the same.
+    fn next_or_one(&mut self, len: usize) -> &[C] {
+        let last = self.operand.axes.len() - 1;
+        if self.operand.axes[last].1 == 1 || self.left() < len {
+            return self.next(len);
+        }
+        self.fill(self.start, 0, 0, 1);
+        self.advance(len);
+        &self.block[..1]
+    }
+
     /// Puts a run of elements into the block.
     fn fill(&mut self, from: usize, stride: usize, at: usize, len: usize) {
         let Operand { ty, bytes, .. } = *self.operand;
@@ -158,13 +175,51 @@ pub(crate) fn blocks<C: Compute, O: Native, const N: usize>(
     out: &mut Tensor,
     f: Blocks<'_, C, O, N>,
 ) {
+    parts(operands, out, &|cursors, out| {
+        f(cursors.each_mut().map(|c| c.next(out.len())), out);
+        out.len()
+    });
+}
+
+/// A run of an operand that is repeated less often is not worth a call.
+const SHORTEST_RUN: usize = 16;
+
+/// Like [`blocks`], but the block of an operand has a single element where all of its elements are
+/// the same. Blocks are cut so that this holds wherever an operand is repeated in long runs.
+pub(crate) fn runs<C: Compute, O: Native, const N: usize>(
+    operands: &[Operand<'_>; N],
+    out: &mut Tensor,
+    f: Blocks<'_, C, O, N>,
+) {
+    parts(operands, out, &|cursors, out| {
+        let left = cursors
+            .iter()
+            .map(Cursor::left)
+            .filter(|&left| left >= SHORTEST_RUN);
+        let len = left.min().unwrap_or(BLOCK).min(out.len());
+        let out = &mut out[..len];
+        f(cursors.each_mut().map(|c| c.next_or_one(len)), out);
+        len
+    });
+}
+
+/// Computes elements from the next of each operand into a part of a block, from its beginning on,
+/// and answers how many.
+type Step<'a, C, O, const N: usize> =
+    &'a (dyn for<'b> Fn(&mut [Cursor<'b, C>; N], &mut [O]) -> usize + Sync);
+
+fn parts<C: Compute, O: Native, const N: usize>(
+    operands: &[Operand<'_>; N],
+    out: &mut Tensor,
+    step: Step<'_, C, O, N>,
+) {
     let (ty, len) = (out.element_type(), out.len());
     let Some(part) = ty.storage_bytes(PART) else {
         return;
     };
     let compute = |(i, bytes): (usize, &mut [u8])| {
         let start = i * PART;
-        compute_part(operands, start, PART.min(len - start), ty, bytes, f);
+        compute_part(operands, start, PART.min(len - start), ty, bytes, step);
     };
     let parts = out.bytes_mut();
     if len <= PART {
@@ -180,21 +235,23 @@ fn compute_part<C: Compute, O: Native, const N: usize>(
     len: usize,
     ty: ElementType,
     bytes: &mut [u8],
-    f: Blocks<'_, C, O, N>,
+    step: Step<'_, C, O, N>,
 ) {
     let mut cursors = operands.each_ref().map(|o| Cursor::<C>::new(o, start));
-    if let Some(out) = O::native_mut(ty, bytes) {
-        for out in out.chunks_mut(BLOCK) {
-            let inputs = cursors.each_mut().map(|c| c.next(out.len()));
-            f(inputs, out);
+    let mut compute = |mut out: &mut [O]| {
+        while !out.is_empty() {
+            let done = step(&mut cursors, out);
+            out = &mut std::mem::take(&mut out)[done..];
         }
+    };
+    if let Some(out) = O::native_mut(ty, bytes) {
+        out.chunks_mut(BLOCK).for_each(compute);
         return;
     }
     let mut block = [O::default(); BLOCK];
     for at in (0..len).step_by(BLOCK) {
         let out = &mut block[..BLOCK.min(len - at)];
-        let inputs = cursors.each_mut().map(|c| c.next(out.len()));
-        f(inputs, out);
+        compute(out);
         O::narrow_bytes(out, ty, bytes, at);
     }
 }

@@ -2,13 +2,16 @@
 
 use num_traits::{Float, FromPrimitive, NumAssign};
 
-use super::gemm::Multiply;
+use super::gemm::{Multiply, Product};
+use super::math::Functions;
 use crate::tensor::convert::Compute;
 
 /// `f32`, which also stands for every narrower float, or `f64`.
 ///
 /// Functions beyond the arithmetic of IEEE 754 (`exp`, `tanh`, …) belong to [`super::math`].
-pub(crate) trait Real: Compute + Float + FromPrimitive + NumAssign + Multiply {
+pub(crate) trait Real:
+    Compute + Float + FromPrimitive + NumAssign + Multiply + Product + Functions
+{
     /// The nearest number of this type.
     fn of(x: f64) -> Self;
 

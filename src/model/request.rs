@@ -36,6 +36,11 @@ impl InferRequest {
         }
     }
 
+    /// The model that is evaluated.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
     /// Evaluates the model. Inputs are given by name or by position; every input needs one.
     ///
     /// # Errors

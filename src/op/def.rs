@@ -58,6 +58,25 @@ impl From<AttrError> for ReadError {
     }
 }
 
+/// A version of an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Version {
+    /// The opset that introduced it.
+    Opset(u8),
+    /// The only one there is in a list of operations outside the opsets, which a layer names in
+    /// place of an opset, such as `extension`.
+    Outside(&'static str),
+}
+
+impl std::fmt::Display for Version {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Opset(number) => number.fmt(f),
+            Self::Outside(list) => list.fmt(f),
+        }
+    }
+}
+
 enum Reader {
     Layer(fn(&LayerData<'_>) -> ReadResult),
     Fixed(fn() -> Box<dyn Op>),
@@ -70,13 +89,31 @@ enum Reader {
 pub struct OpDef {
     /// The operation's type as the specification writes it, such as `Gather`.
     pub name: &'static str,
-    /// The opsets that introduced the versions implemented.
-    pub versions: &'static [u8],
+    /// The opsets that introduced the versions implemented; none for a row outside the opsets.
+    pub opsets: &'static [u8],
+    /// The list the row belongs to, if it is outside the opsets.
+    pub outside: Option<&'static str>,
     reader: Reader,
     writer: fn(&dyn Op) -> AttributeList,
 }
 
 impl OpDef {
+    /// The versions implemented.
+    pub fn versions(&self) -> impl Iterator<Item = Version> + use<> {
+        let opsets = self.opsets.iter().copied().map(Version::Opset);
+        opsets.chain(self.outside.map(Version::Outside))
+    }
+
+    /// The same row in a list outside the opsets, where versions have no numbers.
+    #[cfg(feature = "tokenizers")]
+    pub(crate) const fn outside(self, list: &'static str) -> Self {
+        Self {
+            opsets: &[],
+            outside: Some(list),
+            ..self
+        }
+    }
+
     pub(crate) fn read(&self, layer: &LayerData<'_>) -> ReadResult {
         match self.reader {
             Reader::Layer(read) => read(layer),
@@ -97,16 +134,17 @@ impl OpDef {
 
 impl std::fmt::Debug for OpDef {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}{:?}", self.name, self.versions)
+        let versions: Vec<_> = self.versions().map(|v| v.to_string()).collect();
+        write!(f, "{}[{}]", self.name, versions.join(", "))
     }
 }
 
 /// A row for an operation whose attributes are the fields of `T`.
-pub(crate) const fn def<T>(name: &'static str, versions: &'static [u8]) -> OpDef
+pub(crate) const fn def<T>(name: &'static str, opsets: &'static [u8]) -> OpDef
 where
     T: Op + DeserializeOwned + Serialize,
 {
-    def_with::<T>(name, versions, |layer| {
+    def_with::<T>(name, opsets, |layer| {
         let (op, unknown) = attrs::read::<T>(layer.attributes)?;
         Ok((Box::new(op), unknown))
     })
@@ -115,12 +153,13 @@ where
 /// A row for versions without attributes: `make` gives the operation they are.
 pub(crate) const fn fixed(
     name: &'static str,
-    versions: &'static [u8],
+    opsets: &'static [u8],
     make: fn() -> Box<dyn Op>,
 ) -> OpDef {
     OpDef {
         name,
-        versions,
+        opsets,
+        outside: None,
         reader: Reader::Fixed(make),
         writer: |_| Vec::new(),
     }
@@ -129,12 +168,13 @@ pub(crate) const fn fixed(
 /// A row for an operation that is more than its attributes.
 pub(crate) const fn def_with<T: Op + Serialize>(
     name: &'static str,
-    versions: &'static [u8],
+    opsets: &'static [u8],
     read: fn(&LayerData<'_>) -> ReadResult,
 ) -> OpDef {
     OpDef {
         name,
-        versions,
+        opsets,
+        outside: None,
         reader: Reader::Layer(read),
         writer: write::<T>,
     }
@@ -145,7 +185,8 @@ pub(crate) const fn def_with<T: Op + Serialize>(
 pub(crate) const fn made<T: Op + Serialize>(name: &'static str) -> OpDef {
     OpDef {
         name,
-        versions: &[],
+        opsets: &[],
+        outside: None,
         reader: Reader::Made,
         writer: write::<T>,
     }

@@ -74,6 +74,46 @@ impl<'a> Input<'a> {
         Ok(())
     }
 
+    /// Checks that the element type is a float (or not known).
+    ///
+    /// # Errors
+    /// When it is another type; `what` names the input.
+    pub(crate) fn expect_float(&self, what: &str) -> Result<(), OpError> {
+        ensure!(
+            self.element_type.is_float() || !self.element_type.is_static(),
+            "{what} must be floats, got {}",
+            self.element_type
+        );
+        Ok(())
+    }
+
+    /// The dimensions of an input of this many; all unknown if its rank is.
+    ///
+    /// # Errors
+    /// When it has another rank; `what` names the input.
+    pub(crate) fn dims<const RANK: usize>(&self, what: &str) -> Result<[Dimension; RANK], OpError> {
+        match self.shape.dims() {
+            None => Ok([Dimension::dynamic(); RANK]),
+            Some(dims) => dims.try_into().map_err(|_| {
+                OpError::new(format!("{what} must be {RANK}-D, got shape {}", self.shape))
+            }),
+        }
+    }
+
+    /// Checks that the input holds one number: a scalar or a 1-D tensor of one element.
+    ///
+    /// # Errors
+    /// When its shape is another; `what` names the input.
+    pub(crate) fn expect_one(&self, what: &str) -> Result<(), OpError> {
+        self.expect_at_most_1d(what)?;
+        ensure!(
+            self.shape.elements().contains(1),
+            "{what} must be one number, got shape {}",
+            self.shape
+        );
+        Ok(())
+    }
+
     /// Checks that the input is a scalar or has one dimension.
     ///
     /// # Errors
@@ -141,12 +181,7 @@ impl<'a> Input<'a> {
     /// When type or shape are something else; `what` names the input.
     pub fn int_scalar(&self, what: &str) -> Result<Option<i64>, OpError> {
         self.expect_integer(what)?;
-        self.expect_at_most_1d(what)?;
-        ensure!(
-            self.shape.elements().contains(1),
-            "{what} must be one number, got shape {}",
-            self.shape
-        );
+        self.expect_one(what)?;
         match self.ints() {
             Some(values) if values.len() != 1 => {
                 bail!("{what} must be one number, got {}", values.len())
@@ -192,6 +227,17 @@ pub(crate) fn expect_indices_fit(size: usize, ty: ElementType) -> Result<(), OpE
         "indices up to {size} do not fit in {ty}"
     );
     Ok(())
+}
+
+/// A dimension that two inputs have in common.
+///
+/// # Errors
+/// When it is known to differ; `what` names it and the inputs.
+pub(crate) fn same_dimension(a: Dimension, b: Dimension, what: &str) -> Result<Dimension, OpError> {
+    match a.intersect(b) {
+        Some(both) => Ok(both),
+        None => bail!("{what} differ: {a} and {b}"),
+    }
 }
 
 /// The one element type of all inputs, as far as it is known.

@@ -20,10 +20,10 @@ pub(crate) use axis::{
 };
 #[cfg(feature = "onnx")]
 pub(crate) use def::made;
-pub use def::{AttributeList, LayerData, OpDef, Weights};
+pub use def::{AttributeList, LayerData, OpDef, Version, Weights};
 pub(crate) use def::{NoWeights, ReadError, ReadResult, def, def_with, fixed};
 pub use input::Input;
-pub(crate) use input::{expect_index_type, expect_indices_fit, merge_types};
+pub(crate) use input::{expect_index_type, expect_indices_fit, merge_types, same_dimension};
 
 use crate::tensor::{ElementType, PartialShape, Tensor, TensorError, ValueRange};
 

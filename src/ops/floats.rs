@@ -1,9 +1,8 @@
-//! Numerical operations in `f32` or `f64`, whatever float their tensors hold.
+//! Numerical operations in the type to compute in, whatever type their tensors hold.
 
-use crate::kernel::real::Real;
 use crate::op::OpError;
 use crate::tensor::Tensor;
-use crate::tensor::convert::{convert, convert_into};
+use crate::tensor::convert::{Compute, convert, convert_into};
 
 /// Evaluates an expression with `$T` standing for the type to compute in: `f64` for tensors of
 /// `f64`, `f32` for all others.
@@ -22,7 +21,7 @@ macro_rules! in_real {
 pub(super) use in_real;
 
 /// A tensor in the type to compute in. Nothing is copied if it already is.
-pub(super) fn real<T: Real>(tensor: &Tensor) -> Result<Tensor, OpError> {
+pub(super) fn real<T: Compute>(tensor: &Tensor) -> Result<Tensor, OpError> {
     Ok(convert(tensor, T::TYPE)?)
 }
 
@@ -30,7 +29,7 @@ pub(super) fn real<T: Real>(tensor: &Tensor) -> Result<Tensor, OpError> {
 ///
 /// # Errors
 /// Those of `f`, and when memory runs out.
-pub(super) fn fill<T: Real, R>(
+pub(super) fn fill<T: Compute, R>(
     out: &mut Tensor,
     f: impl FnOnce(&mut [T]) -> Result<R, OpError>,
 ) -> Result<R, OpError> {

@@ -20,6 +20,7 @@ mod logical;
 mod matrix;
 mod movement;
 mod normalization;
+mod parameters;
 mod pooling;
 mod quantization;
 mod reduction;
@@ -28,14 +29,19 @@ mod shape;
 mod signals;
 mod sort;
 mod sparse;
+mod strings;
 #[cfg(test)]
 pub(crate) mod testing;
+#[cfg(feature = "tokenizers")]
+mod tokenizer;
 mod typing;
+mod unary;
+mod window;
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use crate::op::OpDef;
+use crate::op::{OpDef, Version};
 
 /// The tables of all folders.
 pub(crate) const FAMILIES: &[(&str, &[OpDef])] = &[
@@ -61,6 +67,8 @@ pub(crate) const FAMILIES: &[(&str, &[OpDef])] = &[
     ("signals", signals::OPS),
     ("sort", sort::OPS),
     ("sparse", sparse::OPS),
+    #[cfg(feature = "tokenizers")]
+    ("tokenizer", tokenizer::OPS),
     ("type", typing::OPS),
 ];
 
@@ -84,7 +92,7 @@ pub fn find(opset: u8, operation: &str) -> Option<(&'static OpDef, u8)> {
     }
     rows(operation)
         .filter_map(|def| {
-            let version = def.versions.iter().copied().filter(|&v| v <= opset).max()?;
+            let version = def.opsets.iter().copied().filter(|&v| v <= opset).max()?;
             Some((def, version))
         })
         .max_by_key(|&(_, version)| version)
@@ -113,8 +121,8 @@ fn rows(operation: &str) -> impl Iterator<Item = &'static OpDef> {
 pub struct Resolved {
     /// The row of the registry.
     pub def: &'static OpDef,
-    /// The opset that introduced the version.
-    pub version: u8,
+    /// The version that the layer means.
+    pub version: Version,
 }
 
 /// The operation that a layer of this type and version means, with the exceptions that old files
@@ -122,12 +130,26 @@ pub struct Resolved {
 pub fn resolve(type_name: &str, version: &str) -> Option<Resolved> {
     let is = |names: &[&str]| names.iter().any(|n| n.eq_ignore_ascii_case(type_name));
     let found = match version {
-        "" => find_newest(type_name),
+        "" => return find_newest(type_name),
         "opset1" if is(&["MVN", "ROIPooling", "ReorgYolo"]) => find(2, type_name),
         "experimental" | "extension" if is(ONCE_EXPERIMENTAL) => find(6, type_name),
-        _ => find(opset_number(version)?, type_name),
+        "experimental" => return find_outside("extension", type_name),
+        _ => match opset_number(version) {
+            Some(opset) => find(opset, type_name),
+            None => return find_outside(version, type_name),
+        },
     };
-    found.map(|(def, version)| Resolved { def, version })
+    let (def, version) = found?;
+    let version = Version::Opset(version);
+    Some(Resolved { def, version })
+}
+
+/// The operation of a list outside the opsets.
+fn find_outside(list: &str, operation: &str) -> Option<Resolved> {
+    let mut rows = rows(operation);
+    let def = rows.find(|def| def.outside == Some(list))?;
+    let version = Version::Outside(def.outside?);
+    Some(Resolved { def, version })
 }
 
 /// The number of an opset named exactly `opset1` to `opset17`.
@@ -152,11 +174,14 @@ const ONCE_EXPERIMENTAL: &[&str] = &[
     "Proposal",
 ];
 
-/// The row of the newest version of `operation`.
-pub fn find_newest(operation: &str) -> Option<(&'static OpDef, u8)> {
-    rows(operation)
-        .filter_map(|def| Some((def, def.versions.iter().copied().max()?)))
-        .max_by_key(|&(_, version)| version)
+/// The newest version of `operation` in the opsets, or else the one outside them.
+pub fn find_newest(operation: &str) -> Option<Resolved> {
+    let all = rows(operation).flat_map(|def| def.versions().map(move |v| (def, v)));
+    let newest = all.max_by_key(|&(_, version)| match version {
+        Version::Opset(number) => (true, number),
+        Version::Outside(_) => (false, 0),
+    });
+    newest.map(|(def, version)| Resolved { def, version })
 }
 
 /// The holes of the opsets: types that an opset lacks although an older one has them.

@@ -3,6 +3,7 @@
 use super::{Mapped, Mapping, Operator, Refusal, Result, row};
 use crate::onnx::ops::{IDENTITY, Identity};
 use crate::onnx::tensor;
+use crate::op::Version;
 use crate::ops;
 use crate::ops::infrastructure::Const;
 use crate::tensor::{Shape, Tensor, Text};
@@ -55,7 +56,7 @@ fn constant(m: &mut Mapping<'_, '_>) -> Result<Mapped> {
     Ok(Mapped::new(
         std::sync::Arc::new(value),
         resolved.def,
-        1,
+        Version::Opset(1),
         &[],
     ))
 }

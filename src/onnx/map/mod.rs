@@ -22,7 +22,7 @@ use super::proto::NodeProto;
 use crate::graph::{Graph, Node, Operation, Origin, Port};
 use crate::limits::Limits;
 use crate::op::attrs::Attr;
-use crate::op::{LayerData, NoWeights, Op, OpDef, ReadError};
+use crate::op::{LayerData, NoWeights, Op, OpDef, ReadError, Version};
 use crate::ops;
 use crate::ops::infrastructure::Const;
 use crate::tensor::Tensor;
@@ -184,7 +184,7 @@ impl Mapping<'_, '_> {
 
     /// An operation that only ONNX models have.
     fn own(&self, op: impl Op, def: &'static OpDef, inputs: &[Port]) -> Mapped {
-        Mapped::new(Arc::new(op), def, self.version, inputs)
+        Mapped::new(Arc::new(op), def, Version::Opset(self.version), inputs)
     }
 
     /// An operation of the registry behind a stricter rule.
@@ -227,7 +227,7 @@ fn registered(
     inputs: &[Port],
 ) -> Result<Mapped> {
     let inner = resolve(type_name, opset, attributes)?;
-    let version = inner.version.unwrap_or_default();
+    let version = inner.version.unwrap_or(Version::Opset(0));
     Ok(Mapped::new(inner.op.into(), inner.def, version, inputs))
 }
 
@@ -252,7 +252,7 @@ fn resolve(type_name: &str, opset: &str, attributes: &[(&str, &str)]) -> Result<
 }
 
 impl Mapped {
-    fn new(op: Arc<dyn Op>, def: &'static OpDef, version: u8, inputs: &[Port]) -> Self {
+    fn new(op: Arc<dyn Op>, def: &'static OpDef, version: Version, inputs: &[Port]) -> Self {
         Self {
             operation: Operation::Known { op, def, version },
             inputs: inputs.to_vec(),

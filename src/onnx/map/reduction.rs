@@ -8,6 +8,7 @@
 use super::{Mapped, Mapping, Operator, Result, resolve, row};
 use crate::graph::Port;
 use crate::onnx::ops::{COMPOSED, Composed, Inner, REDUCE, Reduce, Steps};
+use crate::op::Version;
 use crate::tensor::Tensor;
 
 const VERSIONS: &[u8] = &[1, 11, 13, 18];
@@ -112,7 +113,7 @@ fn reduce(m: &mut Mapping<'_, '_>, reduction: &Reduction) -> Result<Mapped> {
     let arguments = arguments(m, reduction.axes_since)?;
     let boolean = reduction.boolean.filter(|_| m.version >= BOOLEANS_SINCE);
     let inner = over(&arguments, reduction, boolean, arguments.keep_dims)?;
-    let version = inner.version.unwrap_or(m.version);
+    let version = inner.version.unwrap_or(Version::Opset(m.version));
     Ok(Mapped::new(
         inner.op.into(),
         inner.def,

@@ -7,7 +7,7 @@ mod guarded;
 mod identity;
 mod reduce;
 
-use crate::op::{Input, Io, Op, OpDef, OpError, bail, made};
+use crate::op::{Input, Io, Op, OpDef, OpError, Version, bail, made};
 use crate::tensor::Tensor;
 
 pub(super) use cast::{Cast, RoundMode};
@@ -30,7 +30,7 @@ pub(super) struct Inner {
     pub(super) op: Box<dyn Op>,
     pub(super) def: &'static OpDef,
     /// The version of the registry's operation.
-    pub(super) version: Option<u8>,
+    pub(super) version: Option<Version>,
 }
 
 impl serde::Serialize for Inner {

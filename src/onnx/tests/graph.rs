@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::graph::Operation;
+use crate::op::Version;
 use crate::tensor::{ElementType, Tensor};
 use crate::{Format, Kind};
 
@@ -50,7 +51,7 @@ fn inputs_and_outputs_have_the_names_of_values() {
     assert_eq!(nodes[2], r#"layer 1 "the/sum" (Add, ai.onnx 13)"#);
     assert_eq!(nodes[3], r#"layer 0 "z" (Mul, ai.onnx 13)"#);
     let sum = model.graph().find("the/sum").expect("the node");
-    assert_eq!(model.graph().node(sum).version(), Some(13));
+    assert_eq!(model.graph().node(sum).version(), Some(Version::Opset(13)));
     assert!(model.warnings().is_empty(), "{:?}", model.warnings());
 }
 

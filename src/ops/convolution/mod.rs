@@ -1,5 +1,31 @@
 //! Category `convolution` of the specification.
 
-use crate::op::OpDef;
+mod binary_convolution;
+#[allow(clippy::module_inception)] // the operation has the category's name
+mod convolution;
+mod convolution_backprop_data;
+mod deformable_convolution;
+mod filters;
 
-pub(super) const OPS: &[OpDef] = &[];
+use crate::op::{OpDef, def, def_with};
+use convolution::Convolution;
+use convolution_backprop_data::ConvolutionBackpropData;
+use deformable_convolution::DeformableConvolution;
+
+pub(super) const OPS: &[OpDef] = &[
+    def::<binary_convolution::BinaryConvolution>("BinaryConvolution", &[1]),
+    def::<Convolution>("Convolution", &[1]),
+    def::<ConvolutionBackpropData>("ConvolutionBackpropData", &[1]),
+    def_with::<DeformableConvolution>(
+        "DeformableConvolution",
+        &[1],
+        deformable_convolution::read_1,
+    ),
+    def::<DeformableConvolution>("DeformableConvolution", &[8]),
+    def_with::<Convolution>("GroupConvolution", &[1], convolution::read_groups),
+    def_with::<ConvolutionBackpropData>(
+        "GroupConvolutionBackpropData",
+        &[1],
+        convolution_backprop_data::read_groups,
+    ),
+];

@@ -1,5 +1,21 @@
 //! Category `pooling` of the specification.
 
-use crate::op::OpDef;
+mod adaptive;
+mod avg_pool;
+mod max_pool;
+mod shape;
 
-pub(super) const OPS: &[OpDef] = &[];
+use crate::op::{OpDef, def, def_with};
+use avg_pool::AvgPool;
+use max_pool::{MaxPool, MaxPoolOne};
+
+pub(super) const OPS: &[OpDef] = &[
+    def::<adaptive::AdaptiveAvgPool>("AdaptiveAvgPool", &[8]),
+    def::<adaptive::AdaptiveMaxPool>("AdaptiveMaxPool", &[8]),
+    def_with::<AvgPool>("AvgPool", &[1], avg_pool::read_1),
+    def_with::<AvgPool>("AvgPool", &[14], avg_pool::read_14),
+    def::<AvgPool>("AvgPool", &[16]),
+    def::<MaxPoolOne>("MaxPool", &[1]),
+    def::<MaxPool>("MaxPool", &[8]),
+    def_with::<MaxPool>("MaxPool", &[14], max_pool::read_14),
+];

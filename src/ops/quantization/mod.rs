@@ -1,5 +1,11 @@
 //! Category `quantization` of the specification.
 
-use crate::op::OpDef;
+mod fake_convert;
+mod fake_quantize;
 
-pub(super) const OPS: &[OpDef] = &[];
+use crate::op::{OpDef, def};
+
+pub(super) const OPS: &[OpDef] = &[
+    def::<fake_convert::FakeConvert>("FakeConvert", &[13]),
+    def::<fake_quantize::FakeQuantize>("FakeQuantize", &[1]),
+];

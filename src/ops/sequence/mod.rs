@@ -1,10 +1,26 @@
 //! Category `sequence` of the specification.
 
+mod gru;
+mod lstm;
 mod one_hot;
+mod recurrent;
+mod rnn;
+mod scaled_dot_product_attention;
 
 use crate::op::{OpDef, def, def_with};
 
 pub(super) const OPS: &[OpDef] = &[
+    def::<gru::GruCell>("GRUCell", &[3]),
+    def::<gru::GruSequence>("GRUSequence", &[5]),
+    def::<lstm::LstmCell1>("LSTMCell", &[1]),
+    def::<lstm::LstmCell>("LSTMCell", &[4]),
+    def::<lstm::LstmSequence>("LSTMSequence", &[5]),
     def_with::<one_hot::OneHot>("OneHot", &[1], one_hot::read_1),
     def::<one_hot::OneHot>("OneHot", &[16]),
+    def::<scaled_dot_product_attention::ScaledDotProductAttention>(
+        "ScaledDotProductAttention",
+        &[13],
+    ),
+    def::<rnn::RnnCell>("RNNCell", &[1]),
+    def::<rnn::RnnSequence>("RNNSequence", &[5]),
 ];

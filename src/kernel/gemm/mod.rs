@@ -1,14 +1,29 @@
-//! Products of matrices of floats.
+//! Products of matrices: of floats by `matrixmultiply`, of few rows by loops that read the other
+//! matrix once, of integers exactly.
+
+mod batch;
+mod integer;
+mod narrow;
+mod rows;
+#[cfg(test)]
+mod tests;
 
 use rayon::prelude::*;
 
+pub(crate) use batch::{Batch, batches};
+pub(crate) use narrow::{Narrow, multiply_narrow};
+
 use super::real::Real;
+use crate::tensor::convert::Compute;
 
 /// Multiplications below which a product stays on the calling thread.
-const SMALL: usize = 1 << 18;
+pub(super) const SMALL: usize = 1 << 18;
 
-/// The parts that a large product is cut into; their number does not depend on the threads.
-const PARTS: usize = 16;
+/// Multiplications below which packing costs more than it gains.
+const TINY: usize = 1 << 12;
+
+/// Products of at most this many rows read the other matrix as it lies.
+const FEW: usize = 4;
 
 /// A part has no fewer rows or columns than this, so that the tiles of a product stay full.
 const NARROWEST: usize = 48;
@@ -51,6 +66,29 @@ impl<'a, T> Matrix<'a, T> {
             row_stride,
             column_stride,
         }
+    }
+
+    /// Whether the rows or the columns lie in one piece each.
+    fn in_lines(&self) -> bool {
+        self.column_stride == 1 || self.row_stride == 1
+    }
+
+    /// The number of rows.
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The number of columns.
+    pub(crate) fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// The element in row `i` and column `j`.
+    pub(crate) fn at(&self, i: usize, j: usize) -> T
+    where
+        T: Copy,
+    {
+        self.data[i * self.row_stride + j * self.column_stride]
     }
 
     /// The matrix with rows and columns exchanged; nothing is moved.
@@ -130,12 +168,78 @@ impl<T> Shared<T> {
     }
 }
 
+/// A type that matrices of are multiplied: floats round, integers wrap.
+pub(crate) trait Product: Compute {
+    /// Zero.
+    const ZERO: Self;
+
+    /// The sum.
+    fn plus(self, other: Self) -> Self;
+
+    /// The product of two elements.
+    fn times(self, other: Self) -> Self;
+
+    /// `c = a * b`, or `c += a * b` if `accumulate`, as [`multiply`].
+    ///
+    /// # Panics
+    /// When the sizes do not fit.
+    fn product(a: Matrix<'_, Self>, b: Matrix<'_, Self>, c: &mut [Self], accumulate: bool);
+}
+
+macro_rules! float_product {
+    ($($T:ty),+) => {
+        $(impl Product for $T {
+            const ZERO: Self = 0.0;
+
+            fn plus(self, other: Self) -> Self {
+                self + other
+            }
+
+            fn times(self, other: Self) -> Self {
+                self * other
+            }
+
+            fn product(a: Matrix<'_, Self>, b: Matrix<'_, Self>, c: &mut [Self], accumulate: bool) {
+                multiply(a, b, c, accumulate);
+            }
+        })+
+    };
+}
+
+float_product!(f32, f64);
+
 /// `c = a * b`, or `c += a * b` if `accumulate`; the rows of `c` follow each other. Large products
 /// are computed by all threads; the result does not depend on their number.
 ///
 /// # Panics
 /// When the sizes do not fit.
 pub(crate) fn multiply<T: Real>(a: Matrix<'_, T>, b: Matrix<'_, T>, c: &mut [T], accumulate: bool) {
+    // An element is summed in an order that does not depend on where a product is cut, so that the
+    // parts may be as many as keep the threads busy.
+    multiply_in(a, b, c, accumulate, 2 * rayon::current_num_threads());
+}
+
+/// As [`multiply`], on the calling thread only: for callers that share out larger work.
+///
+/// # Panics
+/// When the sizes do not fit.
+pub(crate) fn multiply_alone<T: Real>(
+    a: Matrix<'_, T>,
+    b: Matrix<'_, T>,
+    c: &mut [T],
+    accumulate: bool,
+) {
+    multiply_in(a, b, c, accumulate, 1);
+}
+
+/// The product, cut into about so many parts if it is large.
+fn multiply_in<T: Real>(
+    a: Matrix<'_, T>,
+    b: Matrix<'_, T>,
+    c: &mut [T],
+    accumulate: bool,
+    parts: usize,
+) {
     let (m, k, n) = (a.rows, a.columns, b.columns);
     assert!(
         b.rows == k && c.len() == m * n,
@@ -150,7 +254,15 @@ pub(crate) fn multiply<T: Real>(a: Matrix<'_, T>, b: Matrix<'_, T>, c: &mut [T],
         }
         return;
     }
-    let whole = m.saturating_mul(n).saturating_mul(k) <= SMALL;
+    let work = m.saturating_mul(n).saturating_mul(k);
+    let alone = parts == 1 || work <= SMALL;
+    if n == 1 && m > 1 && a.in_lines() {
+        // The result has the same elements in the same order.
+        return rows::multiply(b.transposed(), a.transposed(), c, accumulate, alone);
+    }
+    if (m <= FEW || work <= TINY) && b.in_lines() {
+        return rows::multiply(a, b, c, accumulate, alone);
+    }
     let out = Shared(c.as_mut_ptr());
     let part = |rows: [usize; 2], columns: [usize; 2]| {
         let sizes = [rows[1] - rows[0], k, columns[1] - columns[0]];
@@ -173,76 +285,20 @@ pub(crate) fn multiply<T: Real>(a: Matrix<'_, T>, b: Matrix<'_, T>, c: &mut [T],
             );
         }
     };
-    if whole {
+    let longer = m.max(n);
+    let size = longer.div_ceil(parts).max(NARROWEST);
+    let range = |i: usize| [i * size, (i * size + size).min(longer)];
+    if alone {
         part([0, m], [0, n]);
     } else if m >= n {
-        let size = m.div_ceil(PARTS).max(NARROWEST);
-        let parts = m.div_ceil(size);
-        (0..parts)
+        let count = m.div_ceil(size);
+        (0..count)
             .into_par_iter()
-            .for_each(|i| part([i * size, (i * size + size).min(m)], [0, n]));
+            .for_each(|i| part(range(i), [0, n]));
     } else {
-        let size = n.div_ceil(PARTS).max(NARROWEST);
-        let parts = n.div_ceil(size);
-        (0..parts)
+        let count = n.div_ceil(size);
+        (0..count)
             .into_par_iter()
-            .for_each(|i| part([0, m], [i * size, (i * size + size).min(n)]));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn check(m: usize, k: usize, n: usize, transpose: [bool; 2], accumulate: bool) {
-        let a: Vec<f64> = (0..m * k)
-            .map(|i| ((i * 7 + 3) % 11) as f64 - 5.0)
-            .collect();
-        let b: Vec<f64> = (0..k * n)
-            .map(|i| ((i * 5 + 1) % 13) as f64 - 6.0)
-            .collect();
-        let view_a = match transpose[0] {
-            true => Matrix::new(&a, k, m).transposed(),
-            false => Matrix::new(&a, m, k),
-        };
-        let view_b = match transpose[1] {
-            true => Matrix::new(&b, n, k).transposed(),
-            false => Matrix::new(&b, k, n),
-        };
-        let at = |v: &Matrix<'_, f64>, i: usize, j: usize| {
-            v.data[i * v.row_stride + j * v.column_stride]
-        };
-        let mut c = vec![if accumulate { 1.0 } else { f64::NAN }; m * n];
-        multiply(view_a, view_b, &mut c, accumulate);
-        for i in 0..m {
-            for j in 0..n {
-                let sum: f64 = (0..k).map(|l| at(&view_a, i, l) * at(&view_b, l, j)).sum();
-                assert_eq!(c[i * n + j], sum + f64::from(u8::from(accumulate)));
-            }
-        }
-    }
-
-    #[test]
-    fn large_products() {
-        check(301, 40, 50, [false, true], false);
-        check(50, 40, 301, [true, false], true);
-        check(2, 0, 3, [false, false], false);
-        check(0, 4, 3, [false, false], false);
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(32))]
-
-        #[test]
-        fn definition(
-            (m, k, n) in (0usize..20, 0usize..20, 0usize..20),
-            a in any::<bool>(),
-            b in any::<bool>(),
-            accumulate in any::<bool>(),
-        ) {
-            check(m, k, n, [a, b], accumulate);
-        }
+            .for_each(|i| part([0, m], range(i)));
     }
 }

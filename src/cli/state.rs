@@ -1,0 +1,48 @@
+//! The variables of a model, in and out of files.
+
+use std::path::Path;
+
+use super::Failure;
+use super::eval::{Format, file_error, write_entries};
+use crate::error::{Error, Kind, quoted};
+use crate::io;
+use crate::limits::Limits;
+use crate::model::InferRequest;
+use crate::tensor::Tensor;
+
+/// Sets the variables that a file has entries for.
+pub(super) fn read(
+    request: &mut InferRequest,
+    path: &Path,
+    limits: &Limits,
+) -> Result<(), Failure> {
+    let error = |message: String| Failure::Error(Error::new(Kind::Input, message));
+    let entries = io::read_all(path, limits).map_err(|e| error(e.to_string()))?;
+    let variables = request.model().variables();
+    for (id, tensor) in entries {
+        let wanted = variables.iter().find(|v| v.id == id);
+        let tensor = match wanted.map(|v| v.inferred.element_type) {
+            Some(ty) if ty.is_static() => io::adapt(&tensor, ty)
+                .map_err(|e| error(format!("{}: {}: {e}", path.display(), quoted(&id))))?,
+            _ => tensor,
+        };
+        request.set_variable(&id, tensor)?;
+    }
+    Ok(())
+}
+
+/// Writes what the evaluation left in the variables.
+pub(super) fn write(request: &InferRequest, path: &Path) -> Result<(), Failure> {
+    let variables = request.model().variables();
+    let left = variables
+        .iter()
+        .filter_map(|v| Some((v.id.as_str(), request.variable(&v.id)?)));
+    let entries: Vec<(&str, &Tensor)> = left.collect();
+    match Format::of(path)? {
+        Format::Npy => Err(Failure::Usage(format!(
+            "variables have names, which {} cannot hold; write an .npz file",
+            path.display()
+        ))),
+        format => write_entries(path, format, entries).map_err(file_error),
+    }
+}

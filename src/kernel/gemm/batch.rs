@@ -1,0 +1,72 @@
+//! Many products at once.
+
+use rayon::prelude::*;
+use smallvec::SmallVec;
+
+use super::{Matrix, Product, SMALL};
+
+/// Which matrix of an operand belongs to each of a batch, where its batch dimensions are broadcast.
+#[derive(Debug, Clone)]
+pub(crate) struct Batch {
+    /// Size and stride, in matrices, of each axis of the batch; those that go on as one are merged.
+    axes: SmallVec<[(usize, usize); 4]>,
+}
+
+impl Batch {
+    /// Batch dimensions that are those of `out`, aligned at the last, or 1.
+    pub(crate) fn new(own: &[usize], out: &[usize]) -> Self {
+        let mut axes: SmallVec<[(usize, usize); 4]> = SmallVec::new();
+        let mut stride = 1usize;
+        for (back, &size) in out.iter().rev().enumerate() {
+            let own = match own.len().checked_sub(back + 1) {
+                Some(axis) => own[axis],
+                None => 1,
+            };
+            let step = if own == 1 { 0 } else { stride };
+            stride = stride.saturating_mul(own);
+            match axes.last_mut() {
+                _ if size == 1 => {}
+                Some((n, inner)) if step == inner.saturating_mul(*n) => *n = n.saturating_mul(size),
+                _ => axes.push((size, step)),
+            }
+        }
+        Self { axes }
+    }
+
+    /// The matrix for index `i` of the batch.
+    pub(crate) fn at(&self, mut i: usize) -> usize {
+        let mut matrix = 0;
+        for &(size, stride) in &self.axes {
+            matrix += i % size * stride;
+            i /= size;
+        }
+        matrix
+    }
+}
+
+/// `c[i] = a(i) * b(i)` for the consecutive matrices `c[i]` of `size` elements. Small products are
+/// shared out among the threads, large ones are computed one after the other by all of them.
+///
+/// # Panics
+/// When the sizes do not fit.
+pub(crate) fn batches<'a, T: Product>(
+    a: &(dyn Fn(usize) -> Matrix<'a, T> + Sync),
+    b: &(dyn Fn(usize) -> Matrix<'a, T> + Sync),
+    c: &mut [T],
+    size: usize,
+) {
+    if c.is_empty() {
+        return;
+    }
+    let work = size.saturating_mul(a(0).columns).max(1);
+    let compute = |(i, c): (usize, &mut [T])| T::product(a(i), b(i), c, false);
+    let count = c.len() / size;
+    if count == 1 || count.saturating_mul(work) <= SMALL || work > 64 * SMALL {
+        c.chunks_exact_mut(size).enumerate().for_each(compute);
+    } else {
+        c.par_chunks_exact_mut(size)
+            .enumerate()
+            .with_min_len((SMALL / 8 / work).max(1))
+            .for_each(compute);
+    }
+}

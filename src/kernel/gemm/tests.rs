@@ -1,0 +1,175 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::tensor::ElementType;
+
+fn numbers(count: usize, seed: usize) -> Vec<f64> {
+    (0..count)
+        .map(|i| ((i * (2 * seed + 5) + seed) % 13) as f64 - 6.0)
+        .collect()
+}
+
+fn view<T>(data: &[T], [rows, columns]: [usize; 2], transposed: bool) -> Matrix<'_, T> {
+    match transposed {
+        true => Matrix::new(data, columns, rows).transposed(),
+        false => Matrix::new(data, rows, columns),
+    }
+}
+
+/// The product of whole numbers by the definition, exact in every type.
+fn naive(a: Matrix<'_, f64>, b: Matrix<'_, f64>, start: f64) -> Vec<f64> {
+    let at =
+        |v: &Matrix<'_, f64>, i: usize, j: usize| v.data[i * v.row_stride + j * v.column_stride];
+    (0..a.rows * b.columns)
+        .map(|index| {
+            let (i, j) = (index / b.columns, index % b.columns);
+            (0..a.columns).fold(start, |sum, l| sum + at(&a, i, l) * at(&b, l, j))
+        })
+        .collect()
+}
+
+fn check([m, k, n]: [usize; 3], [of_a, of_b]: [bool; 2], accumulate: bool) {
+    let (a, b) = (numbers(m * k, 1), numbers(k * n, 2));
+    let (view_a, view_b) = (view(&a, [m, k], of_a), view(&b, [k, n], of_b));
+    let start = if accumulate { 1.0 } else { 0.0 };
+    let expected = naive(view_a, view_b, start);
+    let mut c = vec![if accumulate { 1.0 } else { f64::NAN }; m * n];
+    multiply(view_a, view_b, &mut c, accumulate);
+    assert_eq!(c, expected);
+    let whole = |v: &[f64]| v.iter().map(|&x| x as i32).collect::<Vec<_>>();
+    let (a, b) = (whole(&a), whole(&b));
+    let mut c = vec![i32::from(accumulate); m * n];
+    let (view_a, view_b) = (view(&a, [m, k], of_a), view(&b, [k, n], of_b));
+    i32::product(view_a, view_b, &mut c, accumulate);
+    assert_eq!(c, whole(&expected));
+}
+
+#[test]
+fn large_products() {
+    check([301, 40, 50], [false, true], false);
+    check([50, 40, 301], [true, false], true);
+    check([2, 0, 3], [false, false], false);
+    check([0, 4, 3], [false, false], false);
+}
+
+#[test]
+fn few_rows_and_columns() {
+    for of_b in [false, true] {
+        check([1, 700, 701], [false, of_b], true);
+        check([3, 130, 1100], [true, of_b], false);
+        check([700, 701, 1], [of_b, false], false);
+        check([1, 140_000, 3], [false, of_b], true);
+    }
+}
+
+/// Strides that are no matrix's in one piece.
+#[test]
+fn other_strides() {
+    let (a, b) = (numbers(4000, 1), numbers(4000, 2));
+    for (m, n) in [(1, 5), (5, 1), (20, 30)] {
+        let view_a = Matrix::with_strides(&a, m, 15, [140, 7]);
+        let view_b = Matrix::with_strides(&b, 15, n, [3, 90]);
+        let mut c = vec![f64::NAN; m * n];
+        multiply(view_a, view_b, &mut c, false);
+        assert_eq!(c, naive(view_a, view_b, 0.0));
+    }
+}
+
+#[test]
+fn integers_wrap() {
+    let a = [i64::MAX, 2, 3];
+    let mut c = [0];
+    i64::product(Matrix::new(&a, 1, 3), Matrix::new(&a, 3, 1), &mut c, false);
+    assert_eq!(c, [1 + 4 + 9]);
+}
+
+/// However a product is cut, its elements are the same to the last bit.
+#[test]
+fn cuts_change_nothing() {
+    let numbers = |count: usize, seed: usize| -> Vec<f32> {
+        (0..count)
+            .map(|i| ((i * 7919 + seed) % 1009) as f32 / 1009.0 - 0.5)
+            .collect()
+    };
+    for [m, k, n] in [[150, 300, 70], [70, 300, 150], [6, 2000, 97]] {
+        let (a, b) = (numbers(m * k, 1), numbers(k * n, 2));
+        for of_b in [false, true] {
+            let (a, b) = (Matrix::new(&a, m, k), view(&b, [k, n], of_b));
+            let mut whole = vec![0.0; m * n];
+            multiply_in(a, b, &mut whole, false, 1);
+            for parts in [2, 3, 8] {
+                let mut c = vec![0.0; m * n];
+                multiply_in(a, b, &mut c, false, parts);
+                assert!(c == whole, "{parts} parts");
+            }
+        }
+    }
+}
+
+#[test]
+fn narrow_matrices() {
+    for ([m, k, n], of_b) in [
+        ([1, 300, 500], false),
+        ([1, 300, 500], true),
+        ([9, 1000, 300], false),
+        ([9, 1000, 300], true),
+        ([2, 0, 3], true),
+        ([5, 3, 0], true),
+    ] {
+        let (a, b) = (numbers(m * k, 1), numbers(5 + k * n, 2));
+        let half: Vec<half::f16> = b.iter().map(|&x| half::f16::from_f64(x)).collect();
+        let narrow = Narrow {
+            ty: ElementType::F16,
+            bytes: bytemuck::cast_slice(&half),
+            start: 5,
+            rows: k,
+            columns: n,
+            by_columns: of_b,
+        };
+        let a = Matrix::new(&a, m, k);
+        let mut c = vec![f64::NAN; m * n];
+        multiply_narrow(a, narrow, &mut c);
+        assert_eq!(c, naive(a, view(&b[5..], [k, n], of_b), 0.0));
+    }
+}
+
+#[test]
+fn many_products() {
+    let (a, b) = (numbers(50 * 60, 1), numbers(50 * 60, 2));
+    for (count, m, k, n) in [(0, 2, 3, 4), (3, 2, 3, 4), (50, 6, 10, 6), (3, 30, 33, 0)] {
+        let mut c = vec![f64::NAN; count * m * n];
+        let a = |i: usize| Matrix::new(&a[i * m * k..][..m * k], m, k);
+        let b = |i: usize| Matrix::new(&b[i * n * k..][..n * k], n, k).transposed();
+        batches(&a, &b, &mut c, m * n);
+        for (i, c) in c.chunks(usize::max(1, m * n)).enumerate() {
+            assert_eq!(c, naive(a(i), b(i), 0.0));
+        }
+    }
+}
+
+#[test]
+fn broadcast_batches() {
+    let indices = |own: &[usize], out: &[usize]| -> Vec<usize> {
+        let batch = Batch::new(own, out);
+        (0..out.iter().product()).map(|i| batch.at(i)).collect()
+    };
+    assert_eq!(indices(&[], &[2, 2]), [0; 4]);
+    assert_eq!(indices(&[2, 3], &[2, 3]), [0, 1, 2, 3, 4, 5]);
+    assert_eq!(indices(&[3], &[2, 3]), [0, 1, 2, 0, 1, 2]);
+    assert_eq!(indices(&[2, 1, 2], &[2, 2, 2]), [0, 1, 0, 1, 2, 3, 2, 3]);
+    assert_eq!(indices(&[2, 2, 1], &[2, 2, 2]), [0, 0, 1, 1, 2, 2, 3, 3]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn definition(
+        m in 0usize..20, k in 0usize..70, n in 0usize..20,
+        a in any::<bool>(),
+        b in any::<bool>(),
+        accumulate in any::<bool>(),
+    ) {
+        check([m, k, n], [a, b], accumulate);
+    }
+}

@@ -1,0 +1,344 @@
+//! Functions of `f32`.
+//!
+//! Nothing branches, so that loops over them are vectorised: both sides are computed and one is
+//! chosen. `tests.rs` holds each to its bound.
+
+use std::f32::consts::{FRAC_1_SQRT_2, FRAC_PI_2, FRAC_PI_4, LN_2, LOG2_E, PI};
+
+use super::Functions;
+use super::parts::{
+    ERF_NEAR, EXP, FRAC_PI_2_LO, LN, LN_2_HI, LN_2_LO, WHOLE, asin_poly, erf_poly, erfc_far,
+    erfc_tail, exp_shifted, half_acos, nearest, poly, pow2, reducible, sin_fast, sin_reduced,
+    square,
+};
+
+#[allow(clippy::cast_possible_truncation)] // rounds
+fn wide(f: fn(f64) -> f64, x: f32) -> f32 {
+    f(f64::from(x)) as f32
+}
+
+/// What a loop over `fast` gives, with `slow` in place of it where the argument cannot be reduced.
+#[inline(always)]
+fn reduced_block(x: &[f32], out: &mut [f32], fast: fn(f32) -> f32, slow: fn(f32) -> f32) {
+    let mut all = true;
+    for (out, &x) in out.iter_mut().zip(x) {
+        *out = fast(x);
+        all &= reducible(x);
+    }
+    if !all {
+        for (out, &x) in out.iter_mut().zip(x).filter(|(_, x)| !reducible(**x)) {
+            *out = slow(x);
+        }
+    }
+}
+
+impl Functions for f32 {
+    #[inline]
+    fn exp(x: f32) -> f32 {
+        exp_shifted(x, 0)
+    }
+
+    #[inline]
+    fn exp_m1(x: f32) -> f32 {
+        let y = if x > 89.0 { 89.0 } else { x };
+        let y = if y < -18.0 { -18.0 } else { y };
+        let (n, exponent) = nearest(y * LOG2_E);
+        let r = y - n * LN_2_HI - n * LN_2_LO;
+        let p = r + r * r * poly(r, EXP);
+        let scale = pow2(exponent.wrapping_sub(1));
+        let y = 2.0 * (scale * p + (scale - 0.5));
+        if x.abs() < 1e-8 { x } else { y }
+    }
+
+    #[inline]
+    fn ln(x: f32) -> f32 {
+        let tiny = x < f32::MIN_POSITIVE;
+        let scaled = if tiny { x * WHOLE } else { x };
+        let bits = scaled.to_bits();
+        let exponent = (bits.wrapping_sub(FRAC_1_SQRT_2.to_bits()) as i32) >> 23;
+        let f = f32::from_bits(bits.wrapping_sub((exponent << 23) as u32)) - 1.0;
+        let n = exponent as f32 - if tiny { 23.0 } else { 0.0 };
+        let z = f * f;
+        let tail = n * LN_2_LO + (f * z * poly(f, LN) - 0.5 * z);
+        let y = n * LN_2_HI + (f + tail);
+        // The logarithm of 0, NaN, infinity, and the negative.
+        let other = if x == 0.0 { f32::NEG_INFINITY } else { x };
+        let other = if x < 0.0 { f32::NAN } else { other };
+        if x > 0.0 && x < f32::INFINITY {
+            y
+        } else {
+            other
+        }
+    }
+
+    #[inline]
+    fn ln_1p(x: f32) -> f32 {
+        let u = 1.0 + x;
+        // What rounding took from the sum.
+        let lost = if x > 1.0 {
+            1.0 - (u - x)
+        } else {
+            x - (u - 1.0)
+        };
+        let correction = if u > 0.0 && u < f32::INFINITY {
+            lost / u
+        } else {
+            0.0
+        };
+        let y = <f32 as Functions>::ln(u) + correction;
+        if x == 0.0 { x } else { y }
+    }
+
+    #[inline]
+    fn tanh(x: f32) -> f32 {
+        let a = x.abs();
+        let z = x * x;
+        let near = x + x
+            * z
+            * poly(
+                z,
+                [
+                    -0.333_332_84,
+                    0.133_314_85,
+                    -0.053_743_005,
+                    0.020_649_103,
+                    -0.005_715_499,
+                ],
+            );
+        let far = 1.0 - 2.0 / (exp_shifted(2.0 * a, 0) + 1.0);
+        (if a < 0.625 { near } else { far }).copysign(x)
+    }
+
+    #[inline]
+    fn sigmoid(x: f32) -> f32 {
+        let e = exp_shifted(-x.abs(), 0);
+        let sum = 1.0 + e;
+        let y = (if x < 0.0 { e } else { 1.0 }) / sum;
+        // What rounding took from the sum.
+        y - y * (e - (sum - 1.0))
+    }
+
+    #[inline]
+    fn erf(x: f32) -> f32 {
+        let a = x.abs();
+        let far = 1.0 - erfc_far(a);
+        if a < ERF_NEAR {
+            erf_poly(x)
+        } else {
+            far.copysign(x)
+        }
+    }
+
+    fn erf_inv(x: f32) -> f32 {
+        wide(<f64 as Functions>::erf_inv, x)
+    }
+
+    #[inline]
+    fn normal_cdf(x: f32) -> f32 {
+        let a = x.abs();
+        // Beyond 14.3 it is less than any float.
+        let a = if a > 15.0 { 15.0 } else { a };
+        let (hi, lo) = square(a);
+        let far = erfc_tail(a * FRAC_1_SQRT_2, 0.5 * hi, 0.5 * lo, -1);
+        let far = if x < 0.0 { far } else { 1.0 - far };
+        let near = 0.5 + 0.5 * erf_poly(x * FRAC_1_SQRT_2);
+        if a * FRAC_1_SQRT_2 < ERF_NEAR {
+            near
+        } else {
+            far
+        }
+    }
+
+    #[inline]
+    fn sin(x: f32) -> f32 {
+        if reducible(x) {
+            sin_fast(x)
+        } else {
+            wide(f64::sin, x)
+        }
+    }
+
+    #[inline]
+    fn cos(x: f32) -> f32 {
+        if reducible(x) {
+            sin_reduced(x, 1)
+        } else {
+            wide(f64::cos, x)
+        }
+    }
+
+    fn sin_block(x: &[f32], out: &mut [f32]) {
+        reduced_block(x, out, sin_fast, |x| wide(f64::sin, x));
+    }
+
+    fn cos_block(x: &[f32], out: &mut [f32]) {
+        reduced_block(x, out, |x| sin_reduced(x, 1), |x| wide(f64::cos, x));
+    }
+
+    fn tan(x: f32) -> f32 {
+        wide(f64::tan, x)
+    }
+
+    #[inline]
+    fn asin(x: f32) -> f32 {
+        let a = x.abs();
+        let far = FRAC_PI_2 - (2.0 * half_acos(a) - FRAC_PI_2_LO);
+        if a <= 0.5 {
+            asin_poly(x, x * x)
+        } else {
+            far.copysign(x)
+        }
+    }
+
+    #[inline]
+    fn acos(x: f32) -> f32 {
+        let a = x.abs();
+        let far = 2.0 * half_acos(a);
+        let far = if x < 0.0 { PI - far } else { far };
+        if a <= 0.5 {
+            FRAC_PI_2 - asin_poly(x, x * x)
+        } else {
+            far
+        }
+    }
+
+    #[inline]
+    fn atan(x: f32) -> f32 {
+        let a = x.abs();
+        // The tangents of one and three eighths of pi.
+        let middle = a > 0.414_213_57;
+        let far = a > 2.414_213_7;
+        let (from, less, over, under) = if far {
+            (FRAC_PI_2, FRAC_PI_2_LO, -1.0, a)
+        } else if middle {
+            (FRAC_PI_4, 0.5 * FRAC_PI_2_LO, a - 1.0, a + 1.0)
+        } else {
+            (0.0, 0.0, a, 1.0)
+        };
+        let r = over / under;
+        let z = r * r;
+        let tail = r
+            * z
+            * poly(
+                z,
+                [
+                    -0.333_333_16,
+                    0.199_985_28,
+                    -0.142_443_78,
+                    0.105_989_434,
+                    -0.060_891_517,
+                ],
+            );
+        (from + (r + (tail + less))).copysign(x)
+    }
+
+    #[inline]
+    fn sinh(x: f32) -> f32 {
+        let a = x.abs();
+        let z = x * x;
+        let near = x + x
+            * z
+            * poly(
+                z,
+                [
+                    0.166_666_67,
+                    0.008_333_311,
+                    0.000_198_426_28,
+                    2.784_016_3e-6,
+                ],
+            );
+        let half = exp_shifted(a, -1);
+        let far = half - 0.25 / half;
+        if a < 1.0 { near } else { far.copysign(x) }
+    }
+
+    #[inline]
+    fn cosh(x: f32) -> f32 {
+        let half = exp_shifted(x.abs(), -1);
+        half + 0.25 / half
+    }
+
+    #[inline]
+    fn asinh(x: f32) -> f32 {
+        let a = x.abs();
+        let z = x * x;
+        let near = x + x
+            * z
+            * poly(
+                z,
+                [
+                    -0.166_666_43,
+                    0.074_986_406,
+                    -0.044_383_05,
+                    0.028_161_95,
+                    -0.013_225_524,
+                ],
+            );
+        // The square of a large number may be too large.
+        let large = a > 1e10;
+        let y = if large {
+            a
+        } else {
+            a + z / (1.0 + (z + 1.0).sqrt())
+        };
+        let far = <f32 as Functions>::ln_1p(y) + if large { LN_2 } else { 0.0 };
+        (if a < 0.5 { near } else { far }).copysign(x)
+    }
+
+    #[inline]
+    fn acosh(x: f32) -> f32 {
+        let t = x - 1.0;
+        let large = x > 1e10;
+        let y = if large { t } else { t + (t * (t + 2.0)).sqrt() };
+        let y = <f32 as Functions>::ln_1p(y) + if large { LN_2 } else { 0.0 };
+        if x < 1.0 { f32::NAN } else { y }
+    }
+
+    #[inline]
+    fn atanh(x: f32) -> f32 {
+        let a = x.abs();
+        let z = x * x;
+        let near = x + x
+            * z
+            * poly(
+                z,
+                [
+                    0.333_333,
+                    0.200_026_02,
+                    0.142_212_45,
+                    0.118_357_934,
+                    0.050_920_81,
+                    0.177_283_17,
+                ],
+            );
+        let far = 0.5 * <f32 as Functions>::ln_1p(2.0 * a / (1.0 - a));
+        if a < 0.5 { near } else { far.copysign(x) }
+    }
+
+    #[inline]
+    fn floor(x: f32) -> f32 {
+        let y = <f32 as Functions>::round_half_even(x);
+        (if y > x { y - 1.0 } else { y }).copysign(x)
+    }
+
+    #[inline]
+    fn ceil(x: f32) -> f32 {
+        let y = <f32 as Functions>::round_half_even(x);
+        (if y < x { y + 1.0 } else { y }).copysign(x)
+    }
+
+    #[inline]
+    fn round_half_even(x: f32) -> f32 {
+        let a = x.abs();
+        let y = (a + WHOLE) - WHOLE;
+        if a < WHOLE { y.copysign(x) } else { x }
+    }
+
+    #[inline]
+    fn round_half_away(x: f32) -> f32 {
+        let a = x.abs();
+        let y = (a + WHOLE) - WHOLE;
+        let y = if a - y == 0.5 { y + 1.0 } else { y };
+        if a < WHOLE { y.copysign(x) } else { x }
+    }
+}

@@ -1,0 +1,362 @@
+//! Recurrent cells, run along sequences: the product of the input and the weights of many steps at
+//! once, then step by step the product of the state and its weights.
+
+use super::gemm::{Matrix, multiply};
+use super::math;
+use super::real::Real;
+
+/// Rows of the input that are multiplied at a time: enough to keep the product busy, few enough to
+/// stay near the processor.
+const ROWS: usize = 512;
+
+/// The function at the end of a gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Activation {
+    Relu,
+    Sigmoid,
+    Tanh,
+}
+
+impl Activation {
+    fn apply<T: Real>(self, xs: &mut [T]) {
+        let zero = T::zero();
+        match self {
+            Self::Relu => xs
+                .iter_mut()
+                .for_each(|x| *x = if *x < zero { zero } else { *x }),
+            Self::Sigmoid => xs.iter_mut().for_each(|x| *x = math::sigmoid(*x)),
+            Self::Tanh => xs.iter_mut().for_each(|x| *x = math::tanh(*x)),
+        }
+    }
+}
+
+/// What a cell computes from its gates.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Kind {
+    /// One gate, which is the new state.
+    Rnn(Activation),
+    /// Gates z, r and h.
+    Gru {
+        functions: [Activation; 2],
+        /// Whether gate r scales the product of the state and its weights, not the state.
+        linear_before_reset: bool,
+    },
+    /// Gates f, i, c and o.
+    Lstm {
+        functions: [Activation; 3],
+        /// Where in the weights they are.
+        order: [usize; 4],
+        /// Whether gate i is `1 - f`.
+        input_forget: bool,
+    },
+}
+
+impl Kind {
+    /// How many gates there are.
+    pub(crate) fn gates(self) -> usize {
+        match self {
+            Self::Rnn(_) => 1,
+            Self::Gru { .. } => 3,
+            Self::Lstm { .. } => 4,
+        }
+    }
+
+    /// How many states the bias is as long as.
+    pub(crate) fn biases(self) -> usize {
+        match self {
+            Self::Gru {
+                linear_before_reset: true,
+                ..
+            } => 4,
+            _ => self.gates(),
+        }
+    }
+}
+
+/// The weights of a cell; rows follow each other.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Weights<'a, T> {
+    /// `[gates * hidden, input]`.
+    pub(crate) input: &'a [T],
+    /// `[gates * hidden, hidden]`.
+    pub(crate) state: &'a [T],
+    /// `[biases * hidden]`.
+    pub(crate) bias: &'a [T],
+    /// Of gates f, i and o, `[3 * hidden]`.
+    pub(crate) peepholes: Option<&'a [T]>,
+}
+
+/// Sequences `[batch, steps, input]` that a cell goes along.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sequences<'a, T> {
+    pub(crate) data: &'a [T],
+    pub(crate) steps: usize,
+    pub(crate) input: usize,
+    /// How many steps of each are taken.
+    pub(crate) lengths: &'a [usize],
+    /// Whether from the last of these to the first.
+    pub(crate) reverse: bool,
+    /// By how much less each state follows gate z, `[batch, steps]`.
+    pub(crate) attention: Option<&'a [T]>,
+}
+
+impl<T: Real> Sequences<'_, T> {
+    /// Where the step is in time that a sequence takes as its `step`th.
+    fn time(&self, row: usize, step: usize) -> Option<usize> {
+        let length = self.lengths[row];
+        (step < length).then(|| {
+            if self.reverse {
+                length - 1 - step
+            } else {
+                step
+            }
+        })
+    }
+}
+
+/// The states of a batch, `[batch, hidden]`.
+#[derive(Debug)]
+pub(crate) struct State<T> {
+    pub(crate) hidden: Vec<T>,
+    /// Empty but for LSTM.
+    pub(crate) cell: Vec<T>,
+}
+
+/// A cell with its weights.
+#[derive(Debug)]
+pub(crate) struct Recurrence<'a, T> {
+    pub(crate) kind: Kind,
+    /// The size of the state, not 0.
+    pub(crate) hidden: usize,
+    /// What gates are cut to before their functions.
+    pub(crate) clip: Option<T>,
+    pub(crate) weights: Weights<'a, T>,
+}
+
+impl<T: Real> Recurrence<'_, T> {
+    /// Runs along the sequences. The state after each step goes to its place in `out`, one slice
+    /// `[steps, hidden]` for each sequence, or nowhere if there are none.
+    pub(crate) fn run(&self, x: &Sequences<'_, T>, state: &mut State<T>, out: &mut [&mut [T]]) {
+        let batch = x.lengths.len();
+        let width = self.kind.gates() * self.hidden;
+        let steps = x.lengths.iter().copied().max().unwrap_or(0);
+        let most = (ROWS / batch.max(1)).clamp(1, steps.max(1));
+        let mut input = vec![T::zero(); most * batch * x.input];
+        let mut gates = vec![T::zero(); most * batch * width];
+        let mut scratch = Vec::new();
+        for first in (0..steps).step_by(most) {
+            let count = most.min(steps - first);
+            let input = &mut input[..count * batch * x.input];
+            let gates = &mut gates[..count * batch * width];
+            pack(x, first, input);
+            for row in gates.chunks_exact_mut(width) {
+                row.copy_from_slice(&self.weights.bias[..width]);
+            }
+            let weights = Matrix::new(self.weights.input, width, x.input).transposed();
+            let input = Matrix::new(input, count * batch, x.input);
+            multiply(input, weights, gates, true);
+            for (i, gates) in gates.chunks_exact_mut(batch * width).enumerate() {
+                self.step(x, first + i, gates, state, &mut scratch);
+                let states = state.hidden.chunks_exact(self.hidden);
+                for ((row, out), state) in out.iter_mut().enumerate().zip(states) {
+                    if let Some(time) = x.time(row, first + i) {
+                        out[time * self.hidden..][..self.hidden].copy_from_slice(state);
+                    }
+                }
+            }
+        }
+    }
+
+    /// One step: `gates` are the products of the input, biases added.
+    fn step(
+        &self,
+        x: &Sequences<'_, T>,
+        step: usize,
+        gates: &mut [T],
+        state: &mut State<T>,
+        scratch: &mut Vec<T>,
+    ) {
+        let (n, width) = (self.hidden, self.kind.gates() * self.hidden);
+        let going = |row: usize| step < x.lengths[row];
+        match self.kind {
+            Kind::Rnn(f) => {
+                self.add_state(&state.hidden, 0..1, gates);
+                let rows = gates.chunks_exact_mut(n).enumerate();
+                for ((row, gate), hidden) in rows.zip(state.hidden.chunks_exact_mut(n)) {
+                    if going(row) {
+                        self.gate(f, gate);
+                        hidden.copy_from_slice(gate);
+                    }
+                }
+            }
+            Kind::Lstm { .. } => {
+                self.add_state(&state.hidden, 0..4, gates);
+                let states = state.hidden.chunks_exact_mut(n);
+                let states = states.zip(state.cell.chunks_exact_mut(n));
+                let rows = gates.chunks_exact_mut(width).enumerate();
+                for ((row, gates), (hidden, cell)) in rows.zip(states) {
+                    if going(row) {
+                        self.lstm(gates, hidden, cell);
+                    }
+                }
+            }
+            Kind::Gru {
+                functions: [f, g],
+                linear_before_reset,
+            } => {
+                if linear_before_reset {
+                    self.gru_after(f, gates, &state.hidden, scratch);
+                } else {
+                    self.gru_before(f, gates, &state.hidden, scratch);
+                }
+                let rows = gates.chunks_exact_mut(width).enumerate();
+                for ((row, gates), hidden) in rows.zip(state.hidden.chunks_exact_mut(n)) {
+                    let Some(time) = x.time(row, step) else {
+                        continue;
+                    };
+                    let (z, rest) = gates.split_at_mut(n);
+                    let h = &mut rest[n..];
+                    if let Some(attention) = x.attention {
+                        let rest = T::one() - attention[row * x.steps + time];
+                        z.iter_mut().for_each(|z| *z *= rest);
+                    }
+                    self.gate(g, h);
+                    for ((hidden, &z), &h) in hidden.iter_mut().zip(&*z).zip(&*h) {
+                        *hidden = (T::one() - z) * h + z * *hidden;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Adds the product of the states and the weights of some gates to `out`.
+    fn add_state(&self, state: &[T], gates: std::ops::Range<usize>, out: &mut [T]) {
+        let n = self.hidden;
+        let rows = gates.len() * n;
+        let weights = &self.weights.state[gates.start * n * n..gates.end * n * n];
+        let state = Matrix::new(state, state.len() / n, n);
+        multiply(state, Matrix::new(weights, rows, n).transposed(), out, true);
+    }
+
+    /// Cuts and applies the function of a gate.
+    fn gate(&self, f: Activation, gate: &mut [T]) {
+        if let Some(clip) = self.clip {
+            for x in gate.iter_mut() {
+                *x = num_traits::clamp(*x, -clip, clip);
+            }
+        }
+        f.apply(gate);
+    }
+
+    /// The new state and cell of one sequence.
+    fn lstm(&self, gates: &mut [T], hidden: &mut [T], cell: &mut [T]) {
+        let Kind::Lstm {
+            functions: [f, g, h],
+            order,
+            input_forget,
+        } = self.kind
+        else {
+            return;
+        };
+        let n = self.hidden;
+        let [forget, input, new, output] = order.map(|at| at * n..at * n + n);
+        let peephole = |which: usize, gate: &mut [T], cell: &[T]| {
+            if let Some(weights) = self.weights.peepholes {
+                let weights = &weights[which * n..which * n + n];
+                for ((x, &weight), &cell) in gate.iter_mut().zip(weights).zip(cell) {
+                    *x += weight * cell;
+                }
+            }
+        };
+        peephole(0, &mut gates[forget.clone()], cell);
+        self.gate(f, &mut gates[forget.clone()]);
+        if !input_forget {
+            peephole(1, &mut gates[input.clone()], cell);
+            self.gate(f, &mut gates[input.clone()]);
+        }
+        self.gate(g, &mut gates[new.clone()]);
+        let (forget, new) = (&gates[forget], &gates[new]);
+        let terms = cell.iter_mut().zip(forget).zip(new);
+        if input_forget {
+            terms.for_each(|((cell, &f), &c)| *cell = f * *cell + (T::one() - f) * c);
+        } else {
+            let terms = terms.zip(&gates[input]);
+            terms.for_each(|(((cell, &f), &c), &i)| *cell = f * *cell + i * c);
+        }
+        let output = &mut gates[output];
+        peephole(2, output, cell);
+        self.gate(f, output);
+        hidden.copy_from_slice(cell);
+        h.apply(hidden);
+        for (hidden, &output) in hidden.iter_mut().zip(&*output) {
+            *hidden *= output;
+        }
+    }
+
+    /// Gates z and r, and the sum of gate h, when r scales the product.
+    fn gru_after(&self, f: Activation, gates: &mut [T], state: &[T], scratch: &mut Vec<T>) {
+        let n = self.hidden;
+        scratch.clear();
+        scratch.resize(gates.len(), T::zero());
+        for row in scratch.chunks_exact_mut(3 * n) {
+            row[2 * n..].copy_from_slice(&self.weights.bias[3 * n..]);
+        }
+        self.add_state(state, 0..3, scratch);
+        let rows = gates.chunks_exact_mut(3 * n);
+        for (gates, products) in rows.zip(scratch.chunks_exact(3 * n)) {
+            let (zr, h) = gates.split_at_mut(2 * n);
+            add(zr, products);
+            self.gate(f, zr);
+            for ((h, &r), &product) in h.iter_mut().zip(&zr[n..]).zip(&products[2 * n..]) {
+                *h += r * product;
+            }
+        }
+    }
+
+    /// Gates z and r, and the sum of gate h, when r scales the state.
+    fn gru_before(&self, f: Activation, gates: &mut [T], state: &[T], scratch: &mut Vec<T>) {
+        let n = self.hidden;
+        scratch.clear();
+        scratch.resize(gates.len() / 3 * 4, T::zero());
+        let (products, rest) = scratch.split_at_mut(gates.len() / 3 * 2);
+        let (scaled, last) = rest.split_at_mut(gates.len() / 3);
+        self.add_state(state, 0..2, products);
+        let rows = gates.chunks_exact_mut(3 * n);
+        let states = scaled.chunks_exact_mut(n).zip(state.chunks_exact(n));
+        for ((gates, products), (scaled, state)) in
+            rows.zip(products.chunks_exact(2 * n)).zip(states)
+        {
+            let zr = &mut gates[..2 * n];
+            add(zr, products);
+            self.gate(f, zr);
+            for ((scaled, &r), &state) in scaled.iter_mut().zip(&zr[n..]).zip(state) {
+                *scaled = r * state;
+            }
+        }
+        self.add_state(scaled, 2..3, last);
+        for (gates, last) in gates.chunks_exact_mut(3 * n).zip(last.chunks_exact(n)) {
+            add(&mut gates[2 * n..], last);
+        }
+    }
+}
+
+fn add<T: Real>(xs: &mut [T], ys: &[T]) {
+    for (x, &y) in xs.iter_mut().zip(ys) {
+        *x += y;
+    }
+}
+
+/// The inputs of some steps, `[steps, batch, input]`; zeros where a sequence has ended.
+fn pack<T: Real>(x: &Sequences<'_, T>, first: usize, out: &mut [T]) {
+    let (batch, size) = (x.lengths.len(), x.input);
+    if size == 0 {
+        return;
+    }
+    for (i, out) in out.chunks_exact_mut(size).enumerate() {
+        let (step, row) = (first + i / batch, i % batch);
+        match x.time(row, step) {
+            Some(time) => out.copy_from_slice(&x.data[(row * x.steps + time) * size..][..size]),
+            None => out.fill(T::zero()),
+        }
+    }
+}

@@ -1,0 +1,344 @@
+//! Softmax and its logarithm along an axis, in place.
+//!
+//! The largest element is subtracted first, so that nothing overflows. Lines of nothing but
+//! negative infinity give NaN, as the formula does.
+
+use rayon::prelude::*;
+
+use super::math;
+use super::real::Real;
+
+/// Accumulators along a line: enough for the operations to follow each other without waiting.
+const LANES: usize = 32;
+
+/// Columns whose maxima and sums stay in the nearest cache.
+const TILE: usize = 256;
+
+/// Elements one thread computes at a time. Smaller work stays on the calling thread.
+const PART: usize = 1 << 14;
+
+/// A block of more elements is computed by all threads.
+const LARGE: usize = 1 << 17;
+
+/// Whether the result is the softmax or its logarithm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The softmax.
+    Softmax,
+    /// Its natural logarithm.
+    Log,
+}
+
+/// Fills `out` with the results along an axis of `axis` elements that are `inner` apart; `read`
+/// writes the elements from an index on.
+pub(crate) fn softmax<T: Real>(
+    read: &(dyn Fn(usize, &mut [T]) + Sync),
+    out: &mut [T],
+    [axis, inner]: [usize; 2],
+    kind: Kind,
+) {
+    if out.is_empty() {
+        return;
+    }
+    let block = axis * inner;
+    if block > LARGE {
+        for (i, out) in out.chunks_exact_mut(block).enumerate() {
+            let parts = out.par_chunks_mut(PART).enumerate();
+            parts.for_each(|(j, out)| read(i * block + j * PART, out));
+            if inner == 1 {
+                long_line(out, kind);
+            } else {
+                wide_columns(out, inner, kind);
+            }
+        }
+        return;
+    }
+    let part = (PART / block).max(1) * block;
+    let compute = |(i, out): (usize, &mut [T])| {
+        read(i * part, out);
+        for block in out.chunks_exact_mut(block) {
+            if inner == 1 {
+                line(block, kind);
+            } else {
+                columns(block, inner, kind);
+            }
+        }
+    };
+    if out.len() <= part {
+        out.chunks_mut(part).enumerate().for_each(compute);
+    } else {
+        out.par_chunks_mut(part).enumerate().for_each(compute);
+    }
+}
+
+/// The largest element; NaN is passed over.
+fn maximum<T: Real>(line: &[T]) -> T {
+    let mut lanes = [T::neg_infinity(); LANES];
+    let (blocks, rest) = line.as_chunks::<LANES>();
+    for block in blocks {
+        for (max, &x) in lanes.iter_mut().zip(block) {
+            *max = larger(*max, x);
+        }
+    }
+    lanes
+        .iter()
+        .chain(rest)
+        .fold(T::neg_infinity(), |max, &x| larger(max, x))
+}
+
+fn larger<T: Real>(max: T, x: T) -> T {
+    if x > max { x } else { max }
+}
+
+fn sum<T: Real>(line: &[T]) -> T {
+    let mut lanes = [T::zero(); LANES];
+    let (blocks, rest) = line.as_chunks::<LANES>();
+    for block in blocks {
+        for (sum, &x) in lanes.iter_mut().zip(block) {
+            *sum += x;
+        }
+    }
+    lanes.iter().chain(rest).fold(T::zero(), |sum, &x| sum + x)
+}
+
+/// `exp(x - max)` for each.
+fn exponentials<T: Real>(line: &mut [T], max: T) {
+    for x in line {
+        *x = math::exp(*x - max);
+    }
+}
+
+/// `x - max`, and the sum of `exp(x - max)`.
+fn shift<T: Real>(line: &mut [T], max: T) -> T {
+    let mut total = T::zero();
+    let mut block = [T::zero(); TILE];
+    for line in line.chunks_mut(TILE) {
+        let block = &mut block[..line.len()];
+        for (e, x) in block.iter_mut().zip(line.iter_mut()) {
+            *x -= max;
+            *e = math::exp(*x);
+        }
+        total += sum(block);
+    }
+    total
+}
+
+fn line<T: Real>(line: &mut [T], kind: Kind) {
+    match kind {
+        Kind::Softmax => weights(line, None),
+        Kind::Log => {
+            let max = maximum(line);
+            let log = math::ln(shift(line, max));
+            line.iter_mut().for_each(|x| *x -= log);
+        }
+    }
+}
+
+/// The softmax of a line, and of one more element that takes its share but has no result.
+pub(crate) fn weights<T: Real>(line: &mut [T], other: Option<T>) {
+    let max = maximum(line);
+    let max = other.map_or(max, |other| larger(max, other));
+    exponentials(line, max);
+    let other = other.map_or(T::zero(), |other| math::exp(other - max));
+    let total = sum(line) + other;
+    line.iter_mut().for_each(|x| *x /= total);
+}
+
+/// A line for all threads.
+fn long_line<T: Real>(line: &mut [T], kind: Kind) {
+    let maxima: Vec<T> = line.par_chunks(PART).map(maximum).collect();
+    let max = maximum(&maxima);
+    let sums: Vec<T> = line
+        .par_chunks_mut(PART)
+        .map(|part| match kind {
+            Kind::Softmax => {
+                exponentials(part, max);
+                sum(part)
+            }
+            Kind::Log => shift(part, max),
+        })
+        .collect();
+    let total = sum(&sums);
+    let log = math::ln(total);
+    line.par_chunks_mut(PART).for_each(|part| match kind {
+        Kind::Softmax => part.iter_mut().for_each(|x| *x /= total),
+        Kind::Log => part.iter_mut().for_each(|x| *x -= log),
+    });
+}
+
+/// Raises maxima to those of further elements.
+fn raise<T: Real>(maxima: &mut [T], row: &[T]) {
+    for (max, &x) in maxima.iter_mut().zip(row) {
+        *max = larger(*max, x);
+    }
+}
+
+/// One step of a row of a block: `x - max`, or its exponential; sums of the exponentials.
+fn step<T: Real>(row: &mut [T], maxima: &[T], kind: Kind) {
+    for (x, &max) in row.iter_mut().zip(maxima) {
+        *x -= max;
+    }
+    if kind == Kind::Softmax {
+        row.iter_mut().for_each(|x| *x = math::exp(*x));
+    }
+}
+
+fn add<T: Real>(sums: &mut [T], row: &[T], kind: Kind) {
+    for (sum, &x) in sums.iter_mut().zip(row) {
+        *sum += match kind {
+            Kind::Softmax => x,
+            Kind::Log => math::exp(x),
+        };
+    }
+}
+
+/// The last step of a row: `totals` are sums, or their logarithms.
+fn finish<T: Real>(row: &mut [T], totals: &[T], kind: Kind) {
+    match kind {
+        Kind::Softmax => row.iter_mut().zip(totals).for_each(|(x, &sum)| *x /= sum),
+        Kind::Log => row.iter_mut().zip(totals).for_each(|(x, &log)| *x -= log),
+    }
+}
+
+fn totals<T: Real>(sums: &mut [T], kind: Kind) {
+    if kind == Kind::Log {
+        sums.iter_mut().for_each(|x| *x = math::ln(*x));
+    }
+}
+
+/// Every column of a block of rows of `inner` elements.
+fn columns<T: Real>(block: &mut [T], inner: usize, kind: Kind) {
+    let (mut maxima, mut sums) = ([T::zero(); TILE], [T::zero(); TILE]);
+    for start in (0..inner).step_by(TILE) {
+        let range = start..inner.min(start + TILE);
+        let maxima = &mut maxima[..range.len()];
+        let sums = &mut sums[..range.len()];
+        maxima.fill(T::neg_infinity());
+        sums.fill(T::zero());
+        for row in block.chunks_exact(inner) {
+            raise(maxima, &row[range.clone()]);
+        }
+        for row in block.chunks_exact_mut(inner) {
+            let row = &mut row[range.clone()];
+            step(row, maxima, kind);
+            add(sums, row, kind);
+        }
+        totals(sums, kind);
+        for row in block.chunks_exact_mut(inner) {
+            finish(&mut row[range.clone()], sums, kind);
+        }
+    }
+}
+
+/// The same for all threads, which take turns at columns and at rows.
+fn wide_columns<T: Real>(block: &mut [T], inner: usize, kind: Kind) {
+    let rows = (PART / inner).max(1) * inner;
+    let mut maxima = vec![T::neg_infinity(); inner];
+    let read = &*block;
+    maxima
+        .par_chunks_mut(TILE)
+        .enumerate()
+        .for_each(|(i, maxima)| {
+            for row in read.chunks_exact(inner) {
+                raise(maxima, &row[i * TILE..]);
+            }
+        });
+    block.par_chunks_mut(rows).for_each(|part| {
+        for row in part.chunks_exact_mut(inner) {
+            step(row, &maxima, kind);
+        }
+    });
+    let mut sums = vec![T::zero(); inner];
+    let read = &*block;
+    sums.par_chunks_mut(TILE).enumerate().for_each(|(i, sums)| {
+        for row in read.chunks_exact(inner) {
+            add(sums, &row[i * TILE..], kind);
+        }
+        totals(sums, kind);
+    });
+    block.par_chunks_mut(rows).for_each(|part| {
+        for row in part.chunks_exact_mut(inner) {
+            finish(row, &sums, kind);
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(count: usize) -> Vec<f64> {
+        (0..count)
+            .map(|i| ((i * 7919 + 13) % 1009) as f64 / 50.0 - 10.0)
+            .collect()
+    }
+
+    fn check(outer: usize, axis: usize, inner: usize) {
+        let data = numbers(outer * axis * inner);
+        for kind in [Kind::Softmax, Kind::Log] {
+            let mut out = vec![f64::NAN; data.len()];
+            let read = |start: usize, out: &mut [f64]| {
+                out.copy_from_slice(&data[start..start + out.len()]);
+            };
+            softmax(&read, &mut out, [axis, inner], kind);
+            for column in 0..outer * inner {
+                let (o, i) = (column / inner, column % inner);
+                let at = |a: usize| (o * axis + a) * inner + i;
+                let total: f64 = (0..axis).map(|a| data[at(a)].exp()).sum();
+                for a in 0..axis {
+                    let weight = data[at(a)].exp() / total;
+                    let (expected, scale) = match kind {
+                        Kind::Softmax => (weight, weight),
+                        Kind::Log => (weight.ln(), 10.0),
+                    };
+                    let difference = (out[at(a)] - expected).abs();
+                    assert!(difference <= 1e-12 * scale, "{difference} {kind:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn definition() {
+        for [outer, axis, inner] in [
+            [3, 1, 1],
+            [2, 5, 1],
+            [3, 100, 1],
+            [2, 3, 5],
+            [1, 4, 700],
+            [0, 3, 2],
+            [400, 100, 1],
+        ] {
+            check(outer, axis, inner);
+        }
+    }
+
+    #[test]
+    fn large_blocks() {
+        check(1, LARGE + 100, 1);
+        check(1, 3, LARGE / 2);
+    }
+
+    #[test]
+    fn infinities_and_nan() {
+        let (inf, nan) = (f32::INFINITY, f32::NAN);
+        for (line, expected) in [
+            ([1e30, 0.0, -1e30], [1.0, 0.0, 0.0]),
+            ([-inf, 2.0, -inf], [0.0, 1.0, 0.0]),
+            ([-inf; 3], [nan; 3]),
+            ([0.0, nan, 0.0], [nan; 3]),
+            ([inf, 0.0, 0.0], [nan; 3]),
+        ] {
+            let mut out = line;
+            weights(&mut out, None);
+            let bits = |line: [f32; 3]| line.map(|x| if x.is_nan() { nan } else { x }.to_bits());
+            assert_eq!(bits(out), bits(expected), "{line:?}");
+        }
+        let mut out = [-inf; 3];
+        weights(&mut out, Some(0.0));
+        assert_eq!(out, [0.0; 3]);
+        let mut out = [2.0f32.ln(), 0.0];
+        weights(&mut out, Some(0.0));
+        assert_eq!(out, [0.5, 0.25]);
+    }
+}

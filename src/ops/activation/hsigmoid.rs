@@ -1,0 +1,25 @@
+//! HSigmoid-5: `min(max(x + 3, 0), 6) / 6`.
+//!
+//! <https://docs.openvino.ai/2026/documentation/openvino-ir-format/operation-sets/operation-specs/activation/hsigmoid-5.html>
+
+use serde::{Deserialize, Serialize};
+
+use crate::kernel::real::Real;
+use crate::ops::unary::{Function, Integers, clamp};
+
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
+pub(crate) struct HSigmoid {}
+
+impl Function for HSigmoid {
+    const INTEGERS: Integers = Integers::Refused;
+
+    fn real<T: Real>(&self, x: T) -> T {
+        hard_sigmoid(x)
+    }
+}
+
+/// A straight line from 0 at -3 to 1 at 3.
+pub(super) fn hard_sigmoid<T: Real>(x: T) -> T {
+    let six = T::of(6.0);
+    clamp(x + T::of(3.0), T::zero(), six) / six
+}

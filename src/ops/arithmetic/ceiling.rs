@@ -1,0 +1,25 @@
+//! Ceiling-1: the smallest whole number that is not smaller.
+//!
+//! <https://docs.openvino.ai/2026/documentation/openvino-ir-format/operation-sets/operation-specs/arithmetic/ceiling-1.html>
+
+use serde::{Deserialize, Serialize};
+
+use crate::kernel::math;
+use crate::kernel::real::Real;
+use crate::ops::unary::{Function, Integers};
+use crate::tensor::ValueRange;
+
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
+pub(crate) struct Ceiling {}
+
+impl Function for Ceiling {
+    const INTEGERS: Integers = Integers::Exact;
+
+    fn real<T: Real>(&self, x: T) -> T {
+        math::ceil(x)
+    }
+
+    fn range(&self, x: ValueRange) -> ValueRange {
+        x
+    }
+}

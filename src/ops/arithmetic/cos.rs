@@ -1,0 +1,26 @@
+//! Cos-1: the cosine.
+//!
+//! <https://docs.openvino.ai/2026/documentation/openvino-ir-format/operation-sets/operation-specs/arithmetic/cos-1.html>
+//!
+//! Values of integers are rounded to the nearest, as the CPU plugin does; the document does not say.
+
+use serde::{Deserialize, Serialize};
+
+use crate::kernel::math;
+use crate::kernel::real::Real;
+use crate::ops::unary::{Function, Integers};
+
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
+pub(crate) struct Cos {}
+
+impl Function for Cos {
+    const INTEGERS: Integers = Integers::Rounded;
+
+    fn real<T: Real>(&self, x: T) -> T {
+        math::cos(x)
+    }
+
+    fn block<T: Real>(&self, x: &[T], out: &mut [T]) {
+        math::cos_block(x, out);
+    }
+}

@@ -1,0 +1,22 @@
+//! Erf-1: the error function.
+//!
+//! <https://docs.openvino.ai/2026/documentation/openvino-ir-format/operation-sets/operation-specs/arithmetic/erf-1.html>
+//!
+//! Values of integers are rounded to the nearest, as the CPU plugin does; the document does not say.
+
+use serde::{Deserialize, Serialize};
+
+use crate::kernel::math;
+use crate::kernel::real::Real;
+use crate::ops::unary::{Function, Integers};
+
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
+pub(crate) struct Erf {}
+
+impl Function for Erf {
+    const INTEGERS: Integers = Integers::Rounded;
+
+    fn real<T: Real>(&self, x: T) -> T {
+        math::erf(x)
+    }
+}

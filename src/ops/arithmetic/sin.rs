@@ -1,0 +1,26 @@
+//! Sin-1: the sine.
+//!
+//! <https://docs.openvino.ai/2026/documentation/openvino-ir-format/operation-sets/operation-specs/arithmetic/sin-1.html>
+//!
+//! Values of integers are rounded to the nearest, as the CPU plugin does; the document does not say.
+
+use serde::{Deserialize, Serialize};
+
+use crate::kernel::math;
+use crate::kernel::real::Real;
+use crate::ops::unary::{Function, Integers};
+
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
+pub(crate) struct Sin {}
+
+impl Function for Sin {
+    const INTEGERS: Integers = Integers::Rounded;
+
+    fn real<T: Real>(&self, x: T) -> T {
+        math::sin(x)
+    }
+
+    fn block<T: Real>(&self, x: &[T], out: &mut [T]) {
+        math::sin_block(x, out);
+    }
+}

@@ -1,0 +1,275 @@
+//! Folders of real IRs with inputs and outputs of the real runtime: read, inferred, evaluated,
+//! compared. Shared by a test and by the example `conformance`.
+//!
+//! A case is a folder with `model.xml`, and `inputs.npz` and `outputs.npz` with arrays named by
+//! index.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use ovir::io;
+use ovir::tensor::{ElementType, Tensor, convert};
+use ovir::{Limits, Model};
+
+/// Floats may differ by this much of the expected element …
+const RELATIVE: f64 = 1e-4;
+/// … plus this much of the tensor's largest finite element.
+const OF_SCALE: f64 = 1e-5;
+
+/// Cases whose outputs differ for a reason, which `docs/deviations.md` tells at length.
+pub(crate) const EXCEPTIONS: &[(&str, &str)] = &[(
+    "Divide-1--i32-pythondiv",
+    "the runtime truncates where the document says floor",
+)];
+
+/// What came of a case.
+#[derive(Debug)]
+pub(crate) enum Verdict {
+    /// The largest difference, as a share of what is allowed.
+    Agrees(f64),
+    Differs(String),
+    /// It differs, for this reason.
+    Excepted(&'static str),
+    Unsupported(String),
+    /// It evaluates, but there is nothing to compare with.
+    NoOutputs,
+}
+
+/// What came of a case, and what it took.
+#[derive(Debug)]
+pub(crate) struct Report {
+    pub(crate) layers: usize,
+    pub(crate) verdict: Verdict,
+    /// Layers of which less is inferred than the file declares.
+    pub(crate) imprecise: Vec<String>,
+    pub(crate) load: Duration,
+    pub(crate) evaluate: Duration,
+}
+
+/// The cases below a folder, in order.
+pub(crate) fn cases(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        if folder.join("model.xml").exists() {
+            found.push(folder);
+            continue;
+        }
+        let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+        folders.extend(entries.map(|e| e.path()).filter(|p| p.is_dir()));
+    }
+    found.sort();
+    found
+}
+
+/// Reads and infers the model of a case, and evaluates it if `evaluate`.
+pub(crate) fn check(case: &Path, evaluate: bool) -> Report {
+    let mut report = Report {
+        layers: 0,
+        verdict: Verdict::NoOutputs,
+        imprecise: Vec::new(),
+        load: Duration::ZERO,
+        evaluate: Duration::ZERO,
+    };
+    let start = Instant::now();
+    let model = match Model::read(case.join("model.xml")) {
+        Ok(model) => model,
+        Err(error) => {
+            report.verdict = Verdict::Differs(format!("does not load: {error}"));
+            return report;
+        }
+    };
+    report.load = start.elapsed();
+    report.layers = model.graphs().iter().map(|g| g.nodes().len()).sum();
+    if let Some(layer) = model.unsupported().first() {
+        report.verdict = Verdict::Unsupported(format!("{} ({})", layer.type_name, layer.opset));
+        return report;
+    }
+    report.imprecise = imprecise(&model);
+    if evaluate {
+        let name = case.file_name().unwrap_or_default().to_string_lossy();
+        let exception = EXCEPTIONS.iter().find(|(case, _)| *case == name);
+        let verdict = compare(case, &model, &mut report.evaluate);
+        report.verdict = match (verdict, exception) {
+            (Ok(Verdict::Differs(_)), Some((_, reason))) => Verdict::Excepted(reason),
+            (Ok(verdict), _) => verdict,
+            (Err(error), _) => Verdict::Differs(error.to_string()),
+        };
+    }
+    report
+}
+
+/// The outputs of which the file declares more than is inferred.
+fn imprecise(model: &Model) -> Vec<String> {
+    let mut found = Vec::new();
+    for (graph, nodes) in model.graphs().iter().enumerate() {
+        for (id, node) in nodes.nodes() {
+            for (index, port) in node.outputs().iter().enumerate() {
+                let inferred = model.inferred_in(graph, id).get(index);
+                let (Some((_, declared)), Some(inferred)) = (&port.declared, inferred) else {
+                    continue;
+                };
+                let less = match (declared.dims(), inferred.shape.dims()) {
+                    (Some(declared), Some(inferred)) => {
+                        let mut pairs = declared.iter().zip(inferred);
+                        pairs.any(|(d, i)| d.is_static() && !i.is_static())
+                    }
+                    (declared, inferred) => declared.is_some() && inferred.is_none(),
+                };
+                if less {
+                    found.push(format!(
+                        "{node} output {index}: declared {declared}, inferred {}",
+                        inferred.shape
+                    ));
+                }
+            }
+        }
+    }
+    found
+}
+
+fn compare(
+    case: &Path,
+    model: &Model,
+    took: &mut Duration,
+) -> Result<Verdict, Box<dyn std::error::Error>> {
+    let types = (0..model.inputs().len()).map(|i| {
+        model
+            .input_type(i)
+            .map_or(ElementType::Dynamic, |t| t.element_type)
+    });
+    let inputs = read(&case.join("inputs.npz"), types)?;
+    let start = Instant::now();
+    let outputs = match model.evaluate(inputs.into_iter().enumerate()) {
+        Ok(outputs) => outputs.into_tensors(),
+        Err(error) => return Ok(Verdict::Differs(format!("does not evaluate: {error}"))),
+    };
+    *took = start.elapsed();
+    if !case.join("outputs.npz").exists() {
+        return Ok(Verdict::NoOutputs);
+    }
+    let expected = read(
+        &case.join("outputs.npz"),
+        outputs.iter().map(Tensor::element_type),
+    )?;
+    let mut worst = 0f64;
+    for (index, (found, expected)) in outputs.iter().zip(&expected).enumerate() {
+        match difference(found, expected)? {
+            Ok(share) => worst = worst.max(share),
+            Err(difference) => {
+                return Ok(Verdict::Differs(format!("output {index}: {difference}")));
+            }
+        }
+    }
+    Ok(Verdict::Agrees(worst))
+}
+
+fn read(
+    path: &Path,
+    types: impl Iterator<Item = ElementType>,
+) -> Result<Vec<Tensor>, Box<dyn std::error::Error>> {
+    let entries = io::read_all(path, &Limits::default())?;
+    let mut tensors = Vec::new();
+    for (index, ty) in types.enumerate() {
+        let name = index.to_string();
+        let entry = entries.iter().find(|(n, _)| *n == name);
+        let (_, tensor) = entry.ok_or_else(|| format!("{}: no entry {name}", path.display()))?;
+        tensors.push(io::adapt(tensor, ty)?);
+    }
+    Ok(tensors)
+}
+
+/// The largest difference as a share of what is allowed, or the element that is furthest off.
+fn difference(
+    found: &Tensor,
+    expected: &Tensor,
+) -> Result<Result<f64, String>, Box<dyn std::error::Error>> {
+    if found.shape() != expected.shape() {
+        let (found, expected) = (found.shape(), expected.shape());
+        return Ok(Err(format!("shape {found}, expected {expected}")));
+    }
+    if !found.element_type().is_float() {
+        if found == expected {
+            return Ok(Ok(0.0));
+        }
+        let Ok(a) = convert::convert(found, ElementType::F64) else {
+            return Ok(Err("the values differ".to_owned()));
+        };
+        let b = convert::convert(expected, ElementType::F64)?;
+        let (a, b) = (a.as_slice::<f64>()?, b.as_slice::<f64>()?);
+        let differing = a.iter().zip(b).enumerate().filter(|(_, (a, b))| a != b);
+        let first = differing.clone().next();
+        let first = first.map(|(at, (a, b))| format!("element {at} is {a}, expected {b}"));
+        return Ok(Err(format!(
+            "{} of {} elements differ: {}",
+            differing.count(),
+            a.len(),
+            first.unwrap_or_default()
+        )));
+    }
+    let (found, expected) = (
+        convert::convert(found, ElementType::F64)?,
+        convert::convert(expected, ElementType::F64)?,
+    );
+    let (found, expected) = (found.as_slice::<f64>()?, expected.as_slice::<f64>()?);
+    let finite = expected.iter().filter(|x| x.is_finite());
+    let scale = finite.fold(0f64, |scale, x| scale.max(x.abs()));
+    let mut worst = (0f64, 0);
+    for (at, (a, b)) in found.iter().zip(expected).enumerate() {
+        if a == b || (a.is_nan() && b.is_nan()) {
+            continue;
+        }
+        let share = (a - b).abs() / (RELATIVE * b.abs() + OF_SCALE * scale);
+        let share = if share.is_nan() { f64::INFINITY } else { share };
+        if share > worst.0 {
+            worst = (share, at);
+        }
+    }
+    let (share, at) = worst;
+    if share <= 1.0 {
+        return Ok(Ok(share));
+    }
+    Ok(Err(format!(
+        "element {at} is {}, expected {}: {share:.1} times what is allowed",
+        found[at], expected[at]
+    )))
+}
+
+/// Walks the folder that the environment variable `OVIR_IRS` names.
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::support::project;
+
+    #[test]
+    fn real_models_agree() {
+        let folder =
+            std::env::var_os("OVIR_IRS").map_or_else(|| project("../shared/irs"), PathBuf::from);
+        let mut failed = Vec::new();
+        for case in cases(&folder) {
+            let small = case.parent().is_some_and(|parent| parent.ends_with("ops"));
+            // Without optimisation whole models take too long to evaluate.
+            let report = check(&case, small || !cfg!(debug_assertions));
+            let name = case.display();
+            match report.verdict {
+                Verdict::Differs(reason) => failed.push(format!("{name}: {reason}")),
+                Verdict::Unsupported(operation) => {
+                    failed.push(format!("{name}: {operation} is not supported"));
+                }
+                Verdict::Agrees(_) if EXCEPTIONS.iter().any(|(n, _)| case.ends_with(n)) => {
+                    failed.push(format!(
+                        "{name} agrees, though it is listed as an exception"
+                    ));
+                }
+                _ => {}
+            }
+            failed.extend(
+                report
+                    .imprecise
+                    .iter()
+                    .map(|line| format!("{name}: {line}")),
+            );
+        }
+        assert!(failed.is_empty(), "\n{}", failed.join("\n"));
+    }
+}
