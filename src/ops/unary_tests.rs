@@ -12,7 +12,7 @@ fn op(name: &str, attributes: &[(&str, &str)]) -> Box<dyn Op> {
         .iter()
         .map(|&(name, value)| Attr::new(name, value))
         .collect();
-    let (row, _) = crate::ops::find_newest(name).expect("in the registry");
+    let row = crate::ops::find_newest(name).expect("in the registry").def;
     let layer = LayerData {
         attributes: &attributes,
         weights: &NoWeights,

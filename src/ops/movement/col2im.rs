@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::blocks::{Span, cut};
 use crate::kernel::dispatch::{Lane, lane};
-use crate::kernel::windows::{Windows, put_back};
+use crate::kernel::patches::put_back;
+use crate::kernel::window::Axis;
 use crate::op::{Input, Io, Op, OpError, Output, Outputs, bail, ensure};
 use crate::tensor::convert::{Compute, convert, narrow};
 use crate::tensor::{Dimension, PartialShape, Tensor, ValueRange};
@@ -72,12 +73,12 @@ fn sizes(input: &Input<'_>, name: &str, least: i64) -> Result<[Dimension; 2], Op
 
 impl Col2Im {
     /// How blocks of `kernel` elements lie in an image.
-    fn windows(&self, image: [usize; 2], kernel: [usize; 2]) -> Result<[Windows; 2], OpError> {
+    fn windows(&self, image: [usize; 2], kernel: [usize; 2]) -> Result<[Axis; 2], OpError> {
         let strides = two(&self.strides, "strides", 1)?;
         let dilations = two(&self.dilations, "dilations", 1)?;
         let begin = two(&self.pads_begin, "pads_begin", 0)?;
         let end = two(&self.pads_end, "pads_end", 0)?;
-        let windows = |axis: usize| -> Option<Windows> {
+        let windows = |axis: usize| -> Option<Axis> {
             let padded = image[axis]
                 .checked_add(begin[axis])?
                 .checked_add(end[axis])?;
@@ -87,11 +88,11 @@ impl Col2Im {
             let steps = padded
                 .checked_sub(reach)
                 .map(|rest| rest / strides[axis] + 1);
-            Some(Windows {
-                size: image[axis],
-                count: steps.unwrap_or(0),
-                width: kernel[axis],
-                step: strides[axis],
+            Some(Axis {
+                input: image[axis],
+                output: steps.unwrap_or(0),
+                kernel: kernel[axis],
+                stride: strides[axis],
                 dilation: dilations[axis],
                 pad: begin[axis],
             })
@@ -114,12 +115,12 @@ impl Col2Im {
             Some((image, kernel)) => self.windows(image, kernel)?,
             None => return self.windows([1, 1], [1, 1]).map(|_| ()),
         };
-        let count = windows[0].count.saturating_mul(windows[1].count);
+        let count = windows[0].output.saturating_mul(windows[1].output);
         ensure!(
             blocks.contains(count),
             "data has {blocks} blocks, but {} x {} of them make up the image",
-            windows[0].count,
-            windows[1].count
+            windows[0].output,
+            windows[1].output
         );
         Ok(())
     }
@@ -179,7 +180,7 @@ impl Op for Col2Im {
 
 /// Adds up in the type that `add` takes.
 fn sum<T: Compute>(
-    windows: [Windows; 2],
+    windows: [Axis; 2],
     data: &Tensor,
     out: &mut Tensor,
     add: impl Fn(T, T) -> T + Sync,

@@ -5,7 +5,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::moving::move_elements;
-use crate::kernel::windows::{CutOut, Windows};
+use crate::kernel::patches::CutOut;
+use crate::kernel::window::Axis;
 use crate::op::{Input, Io, Moves, Op, OpError, Output, Outputs, bail};
 use crate::tensor::{Dimension, PartialShape};
 
@@ -50,15 +51,15 @@ impl Patches {
         }
     }
 
-    fn windows(self, size: usize) -> Windows {
+    fn windows(self, size: usize) -> Axis {
         let count = self.count(size);
         let all = count.saturating_sub(1).saturating_mul(self.stride);
         let missing = all.saturating_add(self.reach).saturating_sub(size);
-        Windows {
-            size,
-            count,
-            width: self.width,
-            step: self.stride,
+        Axis {
+            input: size,
+            output: count,
+            kernel: self.width,
+            stride: self.stride,
             dilation: self.rate,
             pad: match self.auto_pad {
                 AutoPad::Valid => 0,
