@@ -17,6 +17,7 @@ pub(crate) mod math;
 pub(crate) mod moving;
 pub(crate) mod non_zero;
 pub(crate) mod one_hot;
+pub(crate) mod proposals;
 pub(crate) mod range;
 pub(crate) mod real;
 pub(crate) mod reduce;
