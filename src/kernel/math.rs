@@ -22,3 +22,13 @@ pub(crate) fn tanh<T: Real>(x: T) -> T {
 pub(crate) fn sigmoid<T: Real>(x: T) -> T {
     T::one() / (T::one() + exp(-x))
 }
+
+/// `x` to the power `y`.
+pub(crate) fn pow<T: Real>(x: T, y: T) -> T {
+    x.powf(y)
+}
+
+/// Sine and cosine.
+pub(crate) fn sin_cos<T: Real>(x: T) -> (T, T) {
+    x.sin_cos()
+}

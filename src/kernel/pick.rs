@@ -1,0 +1,93 @@
+//! Picks positions along several axes at once.
+
+use smallvec::SmallVec;
+
+use super::gather::{OUTSIDE, pick};
+use super::moving::{Mover, Word, for_rows};
+use crate::op::OpError;
+
+/// An axis, and the position of the input for each of the output.
+#[derive(Debug)]
+struct Axis {
+    size: usize,
+    positions: Vec<usize>,
+}
+
+/// A pick along every axis; what is [`OUTSIDE`] is zero.
+#[derive(Debug)]
+pub(crate) struct Pick {
+    /// The axes from the first to the last that is not left as it is.
+    axes: SmallVec<[Axis; 4]>,
+    /// The number of elements below them.
+    inner: usize,
+}
+
+impl Pick {
+    /// Picks from an input of this shape the positions that each axis is given, or all.
+    pub(crate) fn new(shape: &[usize], positions: Vec<Option<Vec<usize>>>) -> Self {
+        let changed = |p: &Option<Vec<usize>>| p.is_some();
+        let first = positions.iter().position(changed).unwrap_or(shape.len());
+        let last = positions.iter().rposition(changed).map_or(first, |i| i + 1);
+        let axes = shape.iter().zip(positions).take(last).skip(first);
+        Self {
+            axes: axes
+                .map(|(&size, positions)| Axis {
+                    size,
+                    positions: positions.unwrap_or_else(|| (0..size).collect()),
+                })
+                .collect(),
+            inner: shape[last..].iter().product(),
+        }
+    }
+
+    /// Fills `out` with the rows along the first of `axes` from `start` on.
+    fn rows<T: Word>(&self, data: &[T], axes: &[Axis], start: usize, out: &mut [T]) {
+        let Some((axis, below)) = axes.split_first() else {
+            return out.clone_from_slice(data);
+        };
+        let positions = &axis.positions[start..];
+        if below.is_empty() {
+            return pick(data, positions, self.inner, out);
+        }
+        let row: usize = below.iter().map(|a| a.positions.len()).product::<usize>() * self.inner;
+        let from = data.len() / axis.size.max(1);
+        let count = out.len() / row;
+        for i in 0..count {
+            let (done, rest) = out.split_at_mut(i * row);
+            let out = &mut rest[..row];
+            match positions[i] {
+                OUTSIDE => out.fill(T::default()),
+                // As the row before: enlarging repeats rows.
+                position if i > 0 && positions[i - 1] == position => {
+                    out.clone_from_slice(&done[(i - 1) * row..]);
+                }
+                position => self.rows(&data[position * from..][..from], below, 0, out),
+            }
+        }
+    }
+}
+
+impl Mover for Pick {
+    fn run<T: Word>(&self, inputs: &[&[T]], outputs: &mut [&mut [T]]) -> Result<(), OpError> {
+        let (data, out) = (inputs[0], &mut *outputs[0]);
+        let Some((axis, below)) = self.axes.split_first() else {
+            out.clone_from_slice(data);
+            return Ok(());
+        };
+        let row: usize = below.iter().map(|a| a.positions.len()).product::<usize>() * self.inner;
+        let count = axis.positions.len();
+        let from = axis.size * below.iter().map(|a| a.size).product::<usize>() * self.inner;
+        for_rows(out, row.max(1), 1, |first, mut out| {
+            let mut first = first;
+            while !out.is_empty() {
+                let (part, start) = (first / count, first % count);
+                let rows = (count - start).min(out.len() / row);
+                let (now, later) = out.split_at_mut(rows * row);
+                self.rows(&data[part * from..][..from], &self.axes, start, now);
+                out = later;
+                first += rows;
+            }
+        });
+        Ok(())
+    }
+}
