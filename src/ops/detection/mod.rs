@@ -6,6 +6,7 @@ mod detection_output;
 mod experimental_detectron_detection_output;
 mod experimental_detectron_generate_proposals_single_image;
 mod experimental_detectron_prior_grid_generator;
+mod experimental_detectron_roi_feature_extractor;
 mod generate_proposals;
 mod prior_box;
 mod prior_box_clustered;
@@ -27,6 +28,7 @@ use detection_output::DetectionOutput;
 use experimental_detectron_detection_output::DetectronDetectionOutput;
 use experimental_detectron_generate_proposals_single_image::GenerateProposalsSingleImage;
 use experimental_detectron_prior_grid_generator::PriorGridGenerator;
+use experimental_detectron_roi_feature_extractor::RoiFeatureExtractor;
 
 pub(super) const OPS: &[OpDef] = &[
     def::<deformable_psroi_pooling::DeformablePsRoiPooling>("DeformablePSROIPooling", &[1]),
@@ -35,6 +37,7 @@ pub(super) const OPS: &[OpDef] = &[
     def::<DetectronDetectionOutput>("ExperimentalDetectronDetectionOutput", &[6]),
     def::<GenerateProposalsSingleImage>("ExperimentalDetectronGenerateProposalsSingleImage", &[6]),
     def::<PriorGridGenerator>("ExperimentalDetectronPriorGridGenerator", &[6]),
+    def::<RoiFeatureExtractor>("ExperimentalDetectronROIFeatureExtractor", &[6]),
     def::<generate_proposals::GenerateProposals>("GenerateProposals", &[9]),
     def_with::<prior_box::PriorBox>("PriorBox", &[1], prior_box::read_1),
     def::<prior_box::PriorBox>("PriorBox", &[8]),
