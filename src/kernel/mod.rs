@@ -36,6 +36,7 @@ pub(crate) mod patches;
 pub(crate) mod pick;
 pub(crate) mod pool;
 pub(crate) mod random;
+pub(crate) mod proposals;
 pub(crate) mod range;
 pub(crate) mod real;
 pub(crate) mod recurrent;
