@@ -33,12 +33,11 @@ pub(super) struct RoiPooling {
     spatial_scale: f32,
     #[serde(default)]
     method: Method,
-    /// Written by the runtime, the same as `pooled_h` and `pooled_w`.
-    #[serde(default, skip_serializing)]
-    output_size: Vec<i64>,
-    /// As `output_size`.
-    #[serde(default, skip_serializing)]
-    output_roi: Vec<i64>,
+    /// Two more attributes that the runtime writes, which say the same as `pooled_h` and `pooled_w`.
+    #[serde(default, rename = "output_size", skip_serializing)]
+    _output_size: Vec<i64>,
+    #[serde(default, rename = "output_roi", skip_serializing)]
+    _output_roi: Vec<i64>,
 }
 
 /// The elements of an axis that bin `bin` of `bins` has, where the region goes from `first` to `last`.
