@@ -28,6 +28,8 @@ pub(crate) mod scatter_slices;
 pub(crate) mod search;
 pub(crate) mod select;
 pub(crate) mod strided;
+#[cfg(feature = "tokenizers")]
+pub(crate) mod tokenizer;
 pub(crate) mod top_k;
 pub(crate) mod transpose;
 pub(crate) mod tuples;
