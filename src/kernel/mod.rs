@@ -53,6 +53,8 @@ pub(crate) mod select;
 pub(crate) mod softmax;
 pub(crate) mod strided;
 pub(crate) mod suppression;
+#[cfg(feature = "tokenizers")]
+pub(crate) mod tokenizer;
 pub(crate) mod top_k;
 pub(crate) mod transpose;
 pub(crate) mod tuples;
