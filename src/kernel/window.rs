@@ -88,17 +88,17 @@ impl Window {
 
     /// The elements slid over.
     pub(crate) fn inputs(&self) -> usize {
-        self.0.iter().map(|a| a.input).product()
+        product(self.0.map(|a| a.input))
     }
 
     /// The number of windows.
     pub(crate) fn outputs(&self) -> usize {
-        self.0.iter().map(|a| a.output).product()
+        product(self.0.map(|a| a.output))
     }
 
     /// The taps of a window.
     pub(crate) fn taps(&self) -> usize {
-        self.0.iter().map(|a| a.kernel).product()
+        product(self.0.map(|a| a.kernel))
     }
 
     /// Whether every window is one element, in order.
@@ -106,6 +106,11 @@ impl Window {
         let same = |a: &Axis| a.kernel == 1 && a.stride == 1 && a.pad == 0 && a.output == a.input;
         self.0.iter().all(same)
     }
+}
+
+/// The product of three sizes. Those of a tensor without elements may be larger than any number.
+fn product(sizes: [usize; 3]) -> usize {
+    sizes.into_iter().fold(1, usize::saturating_mul)
 }
 
 /// Elements that stand at the same tap of windows that follow each other along the last axis.
