@@ -22,6 +22,14 @@ const DEVIATIONS: &[(&str, &str)] = &[
     ("LRN-1", "even-size"),
     ("ROIAlign-3", "max-negative"),
     ("ROIAlign-9", "max-negative"),
+    ("MatrixNms-8", "class"),
+    ("NonMaxSuppression-1", "filled-up"),
+    ("NonMaxSuppression-3", "filled-up"),
+    ("NonMaxSuppression-4", "filled-up"),
+    ("NonMaxSuppression-5", "soft-above-threshold"),
+    ("NonMaxSuppression-9", "no-thresholds"),
+    ("PriorBox-1", "fixed-two-ratios"),
+    ("PriorBox-1", "relative-with-max"),
     ("ReduceSum-1", "f32-duplicate-axes*"),
     ("ScatterElementsUpdate-3", "f32-none-negative-index"),
 ];
@@ -97,7 +105,11 @@ const ROUNDED: &[(&str, f64, f64)] = &[
     ("ROIAlign", 4.0, 1e-6),
     ("ROIAlignRotated", 4.0, 1e-6),
     ("ROIPooling", 4.0, 1e-6),
+    ("DetectionOutput", 0.0, 2e-7),
+    ("Divide", 1.0, 0.0),
+    ("Proposal", 0.0, 2e-7),
     ("ReduceSum", 1.0, 0.0),
+    ("RegionYolo", 4.0, 0.0),
     ("ScatterElementsUpdate", 1.0, 0.0),
 ];
 
