@@ -4,6 +4,7 @@
 //! character. Marks are not put in order: that no map can do.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::{decompose_canonical, decompose_compatible};
@@ -28,61 +29,64 @@ const LONGEST: usize = 4;
 /// A sequence and what it is composed to.
 type Composition = (Vec<char>, Vec<char>);
 
+/// Full decompositions, with what they compose to, by their first characters.
+type Compositions = HashMap<char, Vec<Composition>>;
+
+/// Those of a form that composes.
+static NFC: LazyLock<Compositions> = LazyLock::new(|| compositions(Form::Nfc));
+static NFKC: LazyLock<Compositions> = LazyLock::new(|| compositions(Form::Nfkc));
+
 /// The map of a form, with cases folded or not.
 #[derive(Debug)]
 pub(super) struct UnicodeMap {
     form: Option<Form>,
     fold_case: bool,
-    /// Full decompositions, with what they compose to, by their first characters.
-    composed: HashMap<char, Vec<Composition>>,
+    composed: Option<&'static Compositions>,
+}
+
+/// The full decomposition of a character.
+fn decomposed(form: Option<Form>, c: char) -> Vec<char> {
+    let mut parts = Vec::new();
+    match form {
+        Some(Form::Nfkc | Form::Nfkd) => decompose_compatible(c, |c| parts.push(c)),
+        Some(Form::Nfc | Form::Nfd) => decompose_canonical(c, |c| parts.push(c)),
+        None => parts.push(c),
+    }
+    parts
+}
+
+fn compositions(form: Form) -> Compositions {
+    let mut all = Compositions::new();
+    let mut seen = HashSet::new();
+    for c in (1..BEYOND).filter_map(char::from_u32) {
+        let parts = decomposed(Some(form), c);
+        if !(2..=LONGEST).contains(&parts.len()) || !seen.insert(parts.clone()) {
+            continue;
+        }
+        // Of parts that are decomposed both forms that compose make the same.
+        let whole: Vec<char> = parts.iter().copied().nfc().collect();
+        if whole != parts {
+            all.entry(parts[0]).or_default().push((parts, whole));
+        }
+    }
+    for sequences in all.values_mut() {
+        sequences.sort_by_key(|(parts, _)| std::cmp::Reverse(parts.len()));
+    }
+    all
 }
 
 impl UnicodeMap {
     pub(super) fn new(form: Option<Form>, fold_case: bool) -> Self {
-        let mut map = Self {
+        let composed = match form {
+            Some(Form::Nfc) => Some(&*NFC),
+            Some(Form::Nfkc) => Some(&*NFKC),
+            Some(Form::Nfd | Form::Nfkd) | None => None,
+        };
+        Self {
             form,
             fold_case,
-            composed: HashMap::new(),
-        };
-        if !map.composes() {
-            return map;
+            composed,
         }
-        let mut seen = HashSet::new();
-        for c in (1..BEYOND).filter_map(char::from_u32) {
-            let parts = map.decomposed(c);
-            if parts.len() < 2 || !seen.insert(parts.clone()) {
-                continue;
-            }
-            let whole: Vec<char> = match form {
-                Some(Form::Nfkc) => parts.iter().copied().nfkc().collect(),
-                _ => parts.iter().copied().nfc().collect(),
-            };
-            if whole != parts && parts.len() <= LONGEST {
-                map.composed
-                    .entry(parts[0])
-                    .or_default()
-                    .push((parts, whole));
-            }
-        }
-        for sequences in map.composed.values_mut() {
-            sequences.sort_by_key(|(parts, _)| std::cmp::Reverse(parts.len()));
-        }
-        map
-    }
-
-    fn composes(&self) -> bool {
-        matches!(self.form, Some(Form::Nfc | Form::Nfkc))
-    }
-
-    /// The full decomposition of a character.
-    fn decomposed(&self, c: char) -> Vec<char> {
-        let mut parts = Vec::new();
-        match self.form {
-            Some(Form::Nfkc | Form::Nfkd) => decompose_compatible(c, |c| parts.push(c)),
-            Some(Form::Nfc | Form::Nfd) => decompose_canonical(c, |c| parts.push(c)),
-            None => parts.push(c),
-        }
-        parts
     }
 
     /// What the map has for one character.
@@ -105,7 +109,7 @@ impl UnicodeMap {
         let first = first_character(text)?;
         // Most text is ASCII: no two such characters compose, and only cases change.
         let followed = text.get(1).is_some_and(|b| !b.is_ascii());
-        if first.is_ascii() && !(self.composes() && followed) {
+        if first.is_ascii() && !(self.composed.is_some() && followed) {
             let c = if self.fold_case {
                 first.to_ascii_lowercase()
             } else {
@@ -120,16 +124,19 @@ impl UnicodeMap {
 
     /// The longest sequence of at most `limit` characters: their number and what replaces them.
     fn matched(&self, text: &[char], limit: usize, fold: bool) -> (usize, Vec<char>) {
-        if self.composes() && limit > 1 && text.len() > 1 {
+        if let Some(composed) = self.composed
+            && limit > 1
+            && text.len() > 1
+        {
             // Any characters that decompose into just the parts will do.
             let parts: Vec<char> = text
                 .iter()
-                .map_while(|&c| match self.decomposed(c)[..] {
+                .map_while(|&c| match decomposed(self.form, c)[..] {
                     [part] => Some(part),
                     _ => None,
                 })
                 .collect();
-            let sequences = parts.first().and_then(|c| self.composed.get(c));
+            let sequences = parts.first().and_then(|c| composed.get(c));
             for (sequence, whole) in sequences.into_iter().flatten() {
                 let count = sequence.len();
                 if count <= limit

@@ -72,3 +72,6 @@ pub(super) const OPS: &[OpDef] = &[
     extension::<vocab::VocabEncoder>("VocabEncoder"),
     extension::<wordpiece_tokenizer::WordpieceTokenizer>("WordpieceTokenizer"),
 ];
+
+#[cfg(test)]
+mod tests;

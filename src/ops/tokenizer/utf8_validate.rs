@@ -38,7 +38,7 @@ fn named_byte(word: &[u8]) -> Option<u8> {
     let [b'<', inside @ .., b'>'] = word else {
         return None;
     };
-    if inside.len() != 4 || inside.iter().any(|b| matches!(b, b'<' | b'>')) {
+    if inside.len() != 4 || inside.contains(&b'<') {
         return None;
     }
     let digits = inside

@@ -9,6 +9,8 @@ use super::translate::{Reader, literal};
 const SPACE: &str = r"\s\x{180E}";
 /// What words are made of.
 const WORD: &str = r"\p{L}\p{N}\p{Mn}\p{Pc}";
+/// Letters that have cases.
+const CASED: &str = r"\p{Lu}\p{Ll}\p{Lt}";
 /// Horizontal space.
 const HORIZONTAL: &str = r"\t\x20\xA0\x{1680}\x{180E}\x{2000}-\x{200A}\x{202F}\x{205F}\x{3000}";
 /// Vertical space.
@@ -72,7 +74,8 @@ fn property(reader: &mut Reader<'_>) -> Result<(String, bool), RegexError> {
     let plain = plain.collect::<String>().to_ascii_lowercase();
     let set = match plain.as_str() {
         "any" => ANY.to_owned(),
-        "l&" | "lc" => r"\p{Lu}\p{Ll}\p{Lt}".to_owned(),
+        "l&" | "lc" => CASED.to_owned(),
+        "lu" | "ll" | "lt" if reader.caseless => CASED.to_owned(),
         "xan" => r"\p{L}\p{N}".to_owned(),
         "xwd" => WORD.to_owned(),
         "xsp" | "xps" => SPACE.to_owned(),
@@ -209,6 +212,7 @@ fn posix(reader: &mut Reader<'_>) -> Result<Option<String>, RegexError> {
     }
     let set = match name.as_str() {
         "alpha" => r"\p{L}",
+        "lower" | "upper" if reader.caseless => r"\p{L}",
         "lower" => r"\p{Ll}",
         "upper" => r"\p{Lu}",
         "alnum" => r"\p{L}\p{N}",

@@ -69,6 +69,9 @@ fn where_the_dialects_differ() {
         ["'x'", "aa"]
     );
     assert_eq!(finds(r"(?i)ab|CD", "AB cd"), ["AB", "cd"]);
+    assert_eq!(finds(r"a|(?i)B|c", "BbCAa"), ["B", "b", "C", "a"]);
+    assert_eq!(finds(r"((?i)b)+|A|(?i:c)d", "bBAacCd"), ["bB", "A", "Cd"]);
+    assert_eq!(finds(r"(?i)\p{Lu}|(?-i)\p{Ll}", "aA1"), ["a", "A"]);
     assert_eq!(finds(r"\x41\x{42}\103", "ABC"), ["ABC"]);
 }
 

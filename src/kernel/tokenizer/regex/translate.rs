@@ -35,6 +35,8 @@ pub(super) struct Reader<'p> {
     rest: &'p str,
     /// Inside `\Q…\E` of a class.
     quoted: bool,
+    /// Whether cases are not told apart.
+    pub(super) caseless: bool,
 }
 
 impl<'p> Reader<'p> {
@@ -133,15 +135,18 @@ fn number(digits: &str, base: u32) -> u32 {
 /// What holds until a group ends.
 #[derive(Debug, Clone, Copy, Default)]
 struct Flags {
+    caseless: bool,
     multi_line: bool,
     dot_all: bool,
     extended: bool,
 }
 
-/// An open group.
-#[derive(Debug)]
+/// An open group, or the whole pattern.
+#[derive(Debug, Default)]
 struct Frame {
     flags: Flags,
+    /// Whether a group of the engine's is open for an option set within this one.
+    inline: bool,
     /// In a group that numbers each alternative anew: the number before it, the highest in it.
     reset: Option<(usize, usize)>,
 }
@@ -169,17 +174,19 @@ pub(super) fn translate(pattern: &str) -> Result<Translated, RegexError> {
         reader: Reader {
             rest: pattern,
             quoted: false,
+            caseless: false,
         },
         out: String::with_capacity(pattern.len() * 2),
         flags: Flags::default(),
-        frames: Vec::new(),
+        frames: vec![Frame::default()],
         last: 0,
         engine: 0,
         groups: vec![vec![0]],
         names: HashMap::new(),
     };
     while translator.item()? {}
-    if !translator.frames.is_empty() {
+    translator.end_inline();
+    if translator.frames.len() > 1 {
         return Err(RegexError::Pattern("has a group without an end".to_owned()));
     }
     Ok(Translated {
@@ -200,17 +207,7 @@ impl Translator<'_> {
             '[' => self.out += &class::bracketed(&mut self.reader)?,
             '(' => self.open()?,
             ')' => self.close()?,
-            '|' => {
-                if let Some(Frame {
-                    reset: Some((before, highest)),
-                    ..
-                }) = self.frames.last_mut()
-                {
-                    *highest = self.last.max(*highest);
-                    self.last = *before;
-                }
-                self.out.push('|');
-            }
+            '|' => self.alternative(),
             '.' => {
                 self.out += if self.flags.dot_all {
                     "(?s:.)"
@@ -360,7 +357,7 @@ impl Translator<'_> {
         }
         let frame = Frame {
             flags: self.flags,
-            reset: None,
+            ..Frame::default()
         };
         self.frames.push(frame);
         if !self.reader.eat("?") {
@@ -410,32 +407,29 @@ impl Translator<'_> {
 
     /// Options for the rest of a group, or for a group of their own.
     fn flags(&mut self) -> Result<(), RegexError> {
-        let (mut on, mut caseless) = (true, None);
+        let (mut on, mut flags) = (true, self.flags);
         loop {
             match self.reader.next() {
-                Some('^') => {
-                    self.flags = Flags::default();
-                    caseless = Some(false);
-                }
+                Some('^') => flags = Flags::default(),
                 Some('-') => on = false,
-                Some('i') => caseless = Some(on),
-                Some('m') => self.flags.multi_line = on,
-                Some('s') => self.flags.dot_all = on,
-                Some('x') => self.flags.extended = on,
+                Some('i') => flags.caseless = on,
+                Some('m') => flags.multi_line = on,
+                Some('s') => flags.dot_all = on,
+                Some('x') => flags.extended = on,
                 Some('J') => {}
-                Some(end @ (':' | ')')) => {
-                    let letter = match caseless {
-                        Some(true) => "i",
-                        Some(false) => "-i",
-                        None => "",
-                    };
-                    if end == ':' {
-                        self.out += &format!("(?{letter}:");
-                    } else {
-                        self.frames.pop();
-                        if caseless.is_some() {
-                            self.out += &format!("(?{letter})");
-                        }
+                Some(':') => {
+                    self.set_flags(flags);
+                    self.out += self.case_group();
+                    return Ok(());
+                }
+                Some(')') => {
+                    // The frame is the one around: the options are no group.
+                    self.frames.pop();
+                    let changed = flags.caseless != self.flags.caseless;
+                    self.set_flags(flags);
+                    if changed {
+                        self.end_inline();
+                        self.begin_inline();
                     }
                     return Ok(());
                 }
@@ -447,13 +441,57 @@ impl Translator<'_> {
         }
     }
 
+    fn set_flags(&mut self, flags: Flags) {
+        self.flags = flags;
+        self.reader.caseless = flags.caseless;
+    }
+
+    /// The engine's group in which cases are told apart or not, as they are now.
+    fn case_group(&self) -> &'static str {
+        if self.flags.caseless { "(?i:" } else { "(?-i:" }
+    }
+
+    /// Opens a group of the engine's for an option: there, options would leak out of groups.
+    fn begin_inline(&mut self) {
+        self.out += self.case_group();
+        if let Some(frame) = self.frames.last_mut() {
+            frame.inline = true;
+        }
+    }
+
+    /// Closes it; whether it was open.
+    fn end_inline(&mut self) -> bool {
+        let frame = self.frames.last_mut();
+        let inline = frame.is_some_and(|frame| std::mem::take(&mut frame.inline));
+        if inline {
+            self.out.push(')');
+        }
+        inline
+    }
+
+    /// Another alternative: options go on in it.
+    fn alternative(&mut self) {
+        let inline = self.end_inline();
+        self.out.push('|');
+        if inline {
+            self.begin_inline();
+        }
+        let last = self.last;
+        let frame = self.frames.last_mut();
+        if let Some((before, highest)) = frame.and_then(|frame| frame.reset.as_mut()) {
+            *highest = last.max(*highest);
+            self.last = *before;
+        }
+    }
+
     fn close(&mut self) -> Result<(), RegexError> {
-        let Some(frame) = self.frames.pop() else {
+        self.end_inline();
+        let Some(frame) = self.frames.pop().filter(|_| !self.frames.is_empty()) else {
             return Err(RegexError::Pattern(
                 "closes a group that is not open".to_owned(),
             ));
         };
-        self.flags = frame.flags;
+        self.set_flags(frame.flags);
         if let Some((_, highest)) = frame.reset {
             self.last = self.last.max(highest);
         }
