@@ -110,7 +110,12 @@ const ROUNDED: &[(&str, f64, f64)] = &[
     ("Proposal", 0.0, 2e-7),
     ("ReduceSum", 1.0, 0.0),
     ("RegionYolo", 4.0, 0.0),
+    ("Inverse", 4.0, 1e-6),
+    ("LogSoftmax", 4.0, 2e-7),
+    ("ReduceSum", 1.0, 0.0),
+    ("ScaledDotProductAttention", 4.0, 4e-7),
     ("ScatterElementsUpdate", 1.0, 0.0),
+    ("SoftMax", 4.0, 2e-7),
 ];
 
 fn check(files: &Case, operation: &str) {

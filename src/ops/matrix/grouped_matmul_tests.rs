@@ -1,3 +1,5 @@
+//! Tests of GroupedMatMul, with a second reading of its document.
+
 use proptest::prelude::*;
 
 use super::*;
