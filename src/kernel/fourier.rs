@@ -57,7 +57,7 @@ fn for_lines<A: Send, B: Send>(
 
 /// As [`for_lines`], for one slice.
 fn for_pieces<A: Send>(a: &mut [A], line: usize, f: impl Fn(usize, &mut [A]) + Sync) {
-    let mut nothing = vec![(); if line == 0 { 0 } else { a.len() / line }];
+    let mut nothing = vec![(); a.len().checked_div(line).unwrap_or(0)];
     for_lines((a, line), (&mut nothing, 1), |first, a, _| f(first, a));
 }
 
@@ -122,7 +122,7 @@ pub(crate) fn exchange<A: Copy + Send + Sync>(
 /// Transforms all lines of the middle axis of `[outer, length, inner]`, in place. Nothing is
 /// divided by the length.
 pub(crate) fn transform<T: Real + FftNum>(
-    data: &mut Vec<Complex<T>>,
+    data: &mut [Complex<T>],
     [length, inner]: [usize; 2],
     inverse: bool,
 ) {

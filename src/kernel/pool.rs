@@ -1,5 +1,6 @@
 //! The largest element, or the mean, of windows.
 
+use std::num::NonZeroUsize;
 use std::ops::Range;
 
 use num_traits::{NumCast, PrimInt, WrappingAdd};
@@ -177,10 +178,13 @@ struct Found<'a, T, I, O> {
     size: [usize; 2],
     start: usize,
     stride: I,
-    index: &'a dyn Fn(usize) -> O,
+    /// The index of the plane's first element.
+    first: usize,
+    /// What indices within the plane are counted modulo, if it is less than the plane.
+    modulo: Option<NonZeroUsize>,
 }
 
-impl<T: Pooled, I: PrimInt + WrappingAdd, O> Fold<T> for Found<'_, T, I, O> {
+impl<T: Pooled, I: PrimInt + WrappingAdd, O: NumCast> Fold<T> for Found<'_, T, I, O> {
     fn begin(&mut self, [z, y]: [usize; 2]) {
         self.start = (z * self.size[0] + y) * self.size[1];
         self.out[self.start..][..self.size[1]].fill(T::LOWEST);
@@ -208,7 +212,13 @@ impl<T: Pooled, I: PrimInt + WrappingAdd, O> Fold<T> for Found<'_, T, I, O> {
     fn end(&mut self, _: [usize; 2]) {
         let indices = self.indices[self.start..].iter_mut();
         for (out, index) in indices.zip(&*self.row) {
-            *out = (self.index)(index.to_usize().unwrap_or(0));
+            let at = index.to_usize().unwrap_or(0);
+            let index = match self.modulo {
+                None => self.first + at,
+                Some(modulo) => at % modulo,
+            };
+            // The caller knows that every index fits.
+            *out = NumCast::from(index).unwrap_or_else(zero);
         }
     }
 }
@@ -245,10 +255,12 @@ fn find<T: Pooled, I: PrimInt + WrappingAdd + Send, O: Send + NumCast>(
         |(scratch, row): &mut Scratch<T, I>, plane: usize, out: &mut [T], indices: &mut [O]| {
             row.resize(x.output, I::zero());
             let before = plane * inputs;
-            // Every index is below `bound`, which the caller knows to fit.
-            let index = |at: usize| {
-                let index = (before + at).checked_rem(bound).unwrap_or(0);
-                NumCast::from(index).unwrap_or_else(|| unreachable_index())
+            // A plane is a part of what is counted in, or the other way round.
+            let within = NonZeroUsize::new(bound).filter(|_| bound < inputs);
+            let first = if within.is_some() {
+                0
+            } else {
+                before.checked_rem(bound).unwrap_or(0)
             };
             let mut fold = Found {
                 out,
@@ -257,15 +269,16 @@ fn find<T: Pooled, I: PrimInt + WrappingAdd + Send, O: Send + NumCast>(
                 size: [y.output, x.output],
                 start: 0,
                 stride: NumCast::from(x.stride).unwrap_or(I::zero()),
-                index: &index,
+                first,
+                modulo: within,
             };
             sweep(window, &data[before..][..inputs], scratch, &mut fold);
         };
     planes(sizes, work, out, indices, one);
 }
 
-/// Zero, for an index that does not fit its type.
-fn unreachable_index<O: NumCast>() -> O {
+/// The index in place of one that does not fit its type.
+fn zero<O: NumCast>() -> O {
     NumCast::from(0u8).expect("every number type has a zero")
 }
 
@@ -453,7 +466,7 @@ impl Adaptive {
                     });
                     out[window] = largest;
                     let index = NumCast::from(found.unwrap_or(0));
-                    indices[window] = index.unwrap_or_else(|| unreachable_index());
+                    indices[window] = index.unwrap_or_else(zero);
                 });
             },
         );

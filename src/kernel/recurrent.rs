@@ -96,8 +96,6 @@ pub(crate) struct Sequences<'a, T> {
     pub(crate) lengths: &'a [usize],
     /// Whether from the last of these to the first.
     pub(crate) reverse: bool,
-    /// By how much less each state follows gate z, `[batch, steps]`.
-    pub(crate) attention: Option<&'a [T]>,
 }
 
 impl<T: Real> Sequences<'_, T> {
@@ -211,15 +209,11 @@ impl<T: Real> Recurrence<'_, T> {
                 }
                 let rows = gates.chunks_exact_mut(width).enumerate();
                 for ((row, gates), hidden) in rows.zip(state.hidden.chunks_exact_mut(n)) {
-                    let Some(time) = x.time(row, step) else {
+                    if !going(row) {
                         continue;
-                    };
+                    }
                     let (z, rest) = gates.split_at_mut(n);
                     let h = &mut rest[n..];
-                    if let Some(attention) = x.attention {
-                        let rest = T::one() - attention[row * x.steps + time];
-                        z.iter_mut().for_each(|z| *z *= rest);
-                    }
                     self.gate(g, h);
                     for ((hidden, &z), &h) in hidden.iter_mut().zip(&*z).zip(&*h) {
                         *hidden = (T::one() - z) * h + z * *hidden;

@@ -88,17 +88,17 @@ impl Window {
 
     /// The elements slid over.
     pub(crate) fn inputs(&self) -> usize {
-        self.0.iter().map(|a| a.input).product()
+        product(self.0.map(|a| a.input))
     }
 
     /// The number of windows.
     pub(crate) fn outputs(&self) -> usize {
-        self.0.iter().map(|a| a.output).product()
+        product(self.0.map(|a| a.output))
     }
 
     /// The taps of a window.
     pub(crate) fn taps(&self) -> usize {
-        self.0.iter().map(|a| a.kernel).product()
+        product(self.0.map(|a| a.kernel))
     }
 
     /// Whether every window is one element, in order.
@@ -106,6 +106,11 @@ impl Window {
         let same = |a: &Axis| a.kernel == 1 && a.stride == 1 && a.pad == 0 && a.output == a.input;
         self.0.iter().all(same)
     }
+}
+
+/// The product of three sizes. Those of a tensor without elements may be larger than any number.
+fn product(sizes: [usize; 3]) -> usize {
+    sizes.into_iter().fold(1, usize::saturating_mul)
 }
 
 /// Elements that stand at the same tap of windows that follow each other along the last axis.
@@ -159,11 +164,8 @@ pub(crate) fn sweep<T: Copy>(
                     let start = (iz * y.input + iy) * x.input;
                     let line = &plane[start..start + x.input];
                     if split {
-                        scratch.clear();
-                        for phase in 0..x.stride {
-                            scratch.extend(line[phase..].iter().step_by(x.stride));
-                            scratch.resize(width * (phase + 1), line[0]);
-                        }
+                        scratch.resize(width * x.stride, line[0]);
+                        bring_together(line, x.stride, scratch.chunks_exact_mut(width));
                     }
                     for tx in columns.clone() {
                         let outputs = x.outputs(tx);
@@ -187,6 +189,32 @@ pub(crate) fn sweep<T: Copy>(
                 }
             }
             fold.end([oz, oy]);
+        }
+    }
+}
+
+/// Copies every `stride`th element of a line into a part of its own, from each of the first on.
+fn bring_together<'a, T: Copy + 'a>(
+    line: &[T],
+    stride: usize,
+    mut parts: impl Iterator<Item = &'a mut [T]>,
+) {
+    if stride == 2 {
+        let (Some(even), Some(odd)) = (parts.next(), parts.next()) else {
+            return;
+        };
+        let (pairs, rest) = line.as_chunks::<2>();
+        for ((pair, even), odd) in pairs.iter().zip(&mut *even).zip(odd) {
+            [*even, *odd] = *pair;
+        }
+        if let ([x], Some(last)) = (rest, even.last_mut()) {
+            *last = *x;
+        }
+        return;
+    }
+    for (first, part) in parts.enumerate() {
+        for (out, &x) in part.iter_mut().zip(line[first..].iter().step_by(stride)) {
+            *out = x;
         }
     }
 }

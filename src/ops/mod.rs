@@ -203,3 +203,42 @@ fn alive(opset: u8, operation: &str) -> bool {
         _ => true,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn version(operation: &str, opset: &str) -> Option<String> {
+        resolve(operation, opset).map(|found| found.version.to_string())
+    }
+
+    #[test]
+    fn opsets_and_what_is_outside_them() {
+        assert_eq!(version("Gather", "opset9").as_deref(), Some("8"));
+        assert_eq!(version("Gather", "").as_deref(), Some("8"));
+        assert_eq!(version("Gather", "extension"), None);
+        assert_eq!(
+            version("StringTensorPack", "opset16").as_deref(),
+            Some("15")
+        );
+        assert_eq!(version("StringTensorPack", "").as_deref(), Some("15"));
+        for unknown in ["", "opset15", "ie_internal_opset", "opset01"] {
+            assert_eq!(version("Nothing", unknown), None);
+        }
+    }
+
+    #[cfg(feature = "tokenizers")]
+    #[test]
+    fn operations_of_the_extension() {
+        for list in ["extension", "experimental", ""] {
+            assert_eq!(version("BPETokenizer", list).as_deref(), Some("extension"));
+        }
+        assert_eq!(
+            version("StringTensorPack", "extension").as_deref(),
+            Some("extension")
+        );
+        for other in ["opset1", "opset15", "Extension", "ie_internal_opset"] {
+            assert_eq!(version("BPETokenizer", other), None, "{other}");
+        }
+    }
+}

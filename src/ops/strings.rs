@@ -157,7 +157,7 @@ impl<'a> Strings<'a> {
     }
 }
 
-fn limit_bytes(bytes: usize, symbols: usize) -> Result<(), OpError> {
+pub(crate) fn limit_bytes(bytes: usize, symbols: usize) -> Result<(), OpError> {
     if bytes > symbols.max(MOST_BYTES) {
         let message = format!("overlapping strings of {bytes} bytes, the limit is {MOST_BYTES}");
         return Err(OpError::limit(message));

@@ -1,3 +1,5 @@
+//! Elementwise functions of one input: types, known values, corner cases.
+
 use crate::op::attrs::Attr;
 use crate::op::{Input, LayerData, NoWeights, Op, Output};
 use crate::ops::testing::{infer_dims, run, shape};

@@ -70,3 +70,20 @@ pub(crate) fn batches<'a, T: Product>(
             .for_each(compute);
     }
 }
+
+/// `c = a * b` for each of them, shared out among the threads if that is much.
+///
+/// # Panics
+/// When the sizes do not fit.
+pub(crate) fn each<T: Product>(products: Vec<(Matrix<'_, T>, Matrix<'_, T>, &mut [T])>) {
+    let work = products.iter().fold(0usize, |work, (a, b, _)| {
+        let own = a.rows.saturating_mul(a.columns).saturating_mul(b.columns);
+        work.saturating_add(own)
+    });
+    let compute = |(a, b, c): (Matrix<'_, T>, Matrix<'_, T>, &mut [T])| T::product(a, b, c, false);
+    if work <= SMALL {
+        products.into_iter().for_each(compute);
+    } else {
+        products.into_par_iter().for_each(compute);
+    }
+}

@@ -10,7 +10,7 @@ mod tests;
 
 use rayon::prelude::*;
 
-pub(crate) use batch::{Batch, batches};
+pub(crate) use batch::{Batch, batches, each};
 pub(crate) use narrow::{Narrow, multiply_narrow};
 
 use super::real::Real;

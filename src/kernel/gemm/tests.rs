@@ -1,3 +1,5 @@
+//! Products of matrices against the definition.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Interpolate against its definition.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -2,6 +2,7 @@
 
 mod colours;
 mod coordinates;
+mod grid_sample;
 mod interpolate;
 mod interpolate_1;
 mod resize;
@@ -26,6 +27,7 @@ pub(super) const OPS: &[OpDef] = &[
             red: 0,
         })
     }),
+    def::<grid_sample::GridSample>("GridSample", &[9]),
     def::<interpolate_1::Interpolate1>("Interpolate", &[1]),
     def_with::<interpolate::Interpolate>("Interpolate", &[4], interpolate::read_4),
     def::<interpolate::Interpolate>("Interpolate", &[11]),

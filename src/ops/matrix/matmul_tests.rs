@@ -1,3 +1,5 @@
+//! Tests of MatMul.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,12 +1,16 @@
 //! Category `matrix` of the specification.
 
 mod einsum;
+mod grouped_matmul;
+mod inverse;
 mod matmul;
 
 use crate::op::{OpDef, def};
 
 pub(super) const OPS: &[OpDef] = &[
     def::<einsum::Einsum>("Einsum", &[7]),
+    def::<grouped_matmul::GroupedMatMul>("GroupedMatMul", &[17]),
+    def::<inverse::Inverse>("Inverse", &[14]),
     def::<matmul::MatMul>("MatMul", &[1]),
 ];
 

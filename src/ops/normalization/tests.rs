@@ -248,7 +248,10 @@ fn axes_of_the_second_version() {
         let old = make("MVN", 2, &attributes(name, value));
         let new = make("MVN", 6, &attributes("eps_mode", "inside_sqrt"));
         let expected = run(&*new, &[data.clone(), Tensor::vector(axes)]).expect("good");
-        assert_eq!(run(&*old, &[data.clone()]).expect("good"), expected);
+        assert_eq!(
+            run(&*old, std::slice::from_ref(&data)).expect("good"),
+            expected
+        );
     }
     let twice = make("MVN", 2, &attributes("reduction_axes", "1,-3"));
     assert!(run(&*twice, &[data]).is_err());

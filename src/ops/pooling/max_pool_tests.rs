@@ -129,3 +129,11 @@ fn attributes() {
     let outputs = run_all(&huge, &[data]).expect("numbers");
     assert_eq!(outputs[0].as_slice::<f32>(), Ok(&[f32::NEG_INFINITY][..]));
 }
+
+#[test]
+fn nothing_of_enormous_size() {
+    let op = pool(&[2, 2], &[], &[], [&[], &[]]);
+    let data = Tensor::zeros(ElementType::F32, [0, 1, 1 << 40, 1 << 40]).expect("empty");
+    let outputs = run_all(&op, &[data]).expect("empty");
+    assert_eq!(outputs[1].shape()[..], [0, 1, (1 << 40) - 1, (1 << 40) - 1]);
+}

@@ -1,3 +1,5 @@
+//! FakeQuantize against the expression of its document.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,6 +1,9 @@
 //! Category `sequence` of the specification.
 
+mod ctc_greedy_decoder;
+mod ctc_loss;
 mod gru;
+mod lengths;
 mod lstm;
 mod one_hot;
 mod recurrent;
@@ -10,6 +13,9 @@ mod scaled_dot_product_attention;
 use crate::op::{OpDef, def, def_with};
 
 pub(super) const OPS: &[OpDef] = &[
+    def::<ctc_greedy_decoder::CtcGreedyDecoder>("CTCGreedyDecoder", &[1]),
+    def::<ctc_greedy_decoder::CtcGreedyDecoderSeqLen>("CTCGreedyDecoderSeqLen", &[6]),
+    def::<ctc_loss::CtcLoss>("CTCLoss", &[4]),
     def::<gru::GruCell>("GRUCell", &[3]),
     def::<gru::GruSequence>("GRUSequence", &[5]),
     def::<lstm::LstmCell1>("LSTMCell", &[1]),

@@ -3,11 +3,11 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::lengths::lengths_in;
 use crate::kernel::real::Real;
 use crate::kernel::recurrent::{Activation, Kind, Recurrence, Sequences, State, Weights};
 use crate::op::{Input, Io, OpError, Output, Outputs, bail, ensure, merge_types};
 use crate::ops::floats::{fill, in_real, real};
-use crate::tensor::convert::to_i64;
 use crate::tensor::{Dimension, ElementType, PartialShape, Tensor};
 
 /// Multiplications and additions of all steps below which directions go one after the other.
@@ -60,7 +60,6 @@ macro_rules! recurrent {
                     kind,
                     direction,
                     peepholes: false,
-                    attention: false,
                 }
             }
         }
@@ -114,8 +113,6 @@ pub(super) struct Recurrent {
     pub(super) direction: Option<Direction>,
     /// Whether peepholes may be given.
     pub(super) peepholes: bool,
-    /// Whether the attention is given.
-    pub(super) attention: bool,
 }
 
 /// A size of an input.
@@ -137,7 +134,6 @@ struct Inputs<I> {
     state_weights: I,
     bias: Option<I>,
     peepholes: Option<I>,
-    attention: Option<I>,
 }
 
 impl<I> Inputs<I> {
@@ -151,7 +147,6 @@ impl<I> Inputs<I> {
             state_weights: f(self.state_weights)?,
             bias: self.bias.map(&f).transpose()?,
             peepholes: self.peepholes.map(&f).transpose()?,
-            attention: self.attention.map(&f).transpose()?,
         })
     }
 }
@@ -173,12 +168,7 @@ impl Recurrent {
         let states = 1 + usize::from(self.is_lstm());
         let lengths = usize::from(self.direction.is_some());
         let least = 3 + states + lengths;
-        let attention = usize::from(self.attention);
-        let bias = lengths.max(attention);
-        let (least, most) = (
-            least + bias + attention,
-            least + 1 + attention + usize::from(self.peepholes),
-        );
+        let (least, most) = (least + lengths, least + 1 + usize::from(self.peepholes));
         ensure!(
             (least..=most).contains(&inputs.len()),
             "expected {} inputs, got {}",
@@ -190,7 +180,6 @@ impl Recurrent {
             inputs.len()
         );
         let weights = 1 + states + lengths;
-        let last = weights + 3;
         Ok(Inputs {
             x: &inputs[0],
             hidden: &inputs[1],
@@ -199,8 +188,7 @@ impl Recurrent {
             input_weights: &inputs[weights],
             state_weights: &inputs[weights + 1],
             bias: inputs.get(weights + 2),
-            peepholes: inputs.get(last).filter(|_| self.peepholes),
-            attention: inputs.get(last).filter(|_| self.attention),
+            peepholes: inputs.get(weights + 3),
         })
     }
 
@@ -228,7 +216,6 @@ impl Recurrent {
         let state = list(&[Some(Batch), d, Some(Of(n))]);
         let input_weights = list(&[d, Some(gates), Some(Size::Input)]);
         let state_weights = list(&[d, Some(gates), Some(Of(n))]);
-        let attention = list(&[Some(Batch), steps, Some(Of(1))]);
         sizes.check("X", Some(all.x), &x)?;
         sizes.check("initial_hidden_state", Some(all.hidden), &state)?;
         sizes.check("initial_cell_state", all.cell, &state)?;
@@ -237,7 +224,6 @@ impl Recurrent {
         sizes.check("R", Some(all.state_weights), &state_weights)?;
         sizes.check("B", all.bias, &list(&[d, Some(biases)]))?;
         sizes.check("P", all.peepholes, &[rows(3)?])?;
-        sizes.check("A", all.attention, &attention)?;
         if let Some(lengths) = all.lengths {
             lengths.expect_integer("sequence_lengths")?;
         }
@@ -276,7 +262,7 @@ impl Recurrent {
             [] => bail!("X must have dimensions, got a scalar"),
         };
         let lengths = match inputs.lengths.take() {
-            Some(lengths) => checked_lengths(lengths, steps)?,
+            Some(lengths) => lengths_in("sequence length", lengths, steps)?,
             None => vec![1; batch],
         };
         let inputs = inputs.map(|tensor| real::<T>(tensor))?;
@@ -317,67 +303,29 @@ impl Recurrent {
         out: &mut [&mut [T]],
     ) -> Result<State<T>, OpError> {
         let (n, directions) = (self.hidden, self.directions());
-        let state = |tensor: Option<&Tensor>| -> Result<Vec<T>, OpError> {
-            let Some(tensor) = tensor else {
-                return Ok(Vec::new());
-            };
-            let rows = tensor.as_slice::<T>()?.chunks_exact(n);
-            Ok(rows
-                .skip(d)
-                .step_by(directions)
-                .flatten()
-                .copied()
-                .collect())
-        };
-        let mut last = State {
-            hidden: state(Some(&inputs.hidden))?,
-            cell: state(inputs.cell.as_ref())?,
-        };
-        let zeros;
-        let bias = match &inputs.bias {
-            Some(bias) => part(bias, d, directions)?,
-            None => {
-                zeros = vec![T::zero(); self.kind.biases() * n];
-                &zeros
-            }
-        };
-        let peepholes = inputs
-            .peepholes
-            .as_ref()
-            .map(Tensor::as_slice)
-            .transpose()?;
+        let mut last = inputs.states::<T>(d, directions, n)?;
+        let zeros = vec![T::zero(); self.kind.biases() * n];
         let recurrence = Recurrence {
             kind: self.kind,
             hidden: n,
             clip: (self.clip > 0.0).then(|| T::of(self.clip)),
-            weights: Weights {
-                input: part(&inputs.input_weights, d, directions)?,
-                state: part(&inputs.state_weights, d, directions)?,
-                bias,
-                peepholes,
-            },
+            weights: inputs.weights(d, directions, &zeros)?,
         };
         let reverse = match self.direction {
             Some(Direction::Reverse) => true,
             Some(Direction::Bidirectional) => d == 1,
             _ => false,
         };
-        let attention = inputs
-            .attention
-            .as_ref()
-            .map(Tensor::as_slice)
-            .transpose()?;
         let sequences = Sequences {
             data: inputs.x.as_slice()?,
             steps,
             input: inputs.x.shape().last().copied().unwrap_or(0),
             lengths,
             reverse,
-            attention,
         };
         recurrence.run(&sequences, &mut last, out);
-        // Of a sequence without steps there is no last state.
         for (row, _) in lengths.iter().enumerate().filter(|(_, len)| **len == 0) {
+            // There is no last state.
             for state in [&mut last.hidden, &mut last.cell] {
                 if let Some(state) = state.chunks_exact_mut(n).nth(row) {
                     state.fill(T::zero());
@@ -408,17 +356,6 @@ impl Recurrent {
         }
         Ok(())
     }
-}
-
-/// The lengths of the sequences.
-fn checked_lengths(lengths: &Tensor, steps: usize) -> Result<Vec<usize>, OpError> {
-    let lengths = to_i64(lengths).into_iter().enumerate();
-    lengths
-        .map(|(i, n)| match usize::try_from(n) {
-            Ok(length) if length <= steps => Ok(length),
-            _ => bail!("sequence length {i} is {n}, expected 0 to {steps}"),
-        })
-        .collect()
 }
 
 /// The sizes that several inputs share.
@@ -463,6 +400,46 @@ impl Sizes {
             }
         }
         Ok(())
+    }
+}
+
+impl Inputs<Tensor> {
+    /// The weights of one direction.
+    fn weights<'a, T: Real>(
+        &'a self,
+        d: usize,
+        directions: usize,
+        no_bias: &'a [T],
+    ) -> Result<Weights<'a, T>, OpError> {
+        Ok(Weights {
+            input: part(&self.input_weights, d, directions)?,
+            state: part(&self.state_weights, d, directions)?,
+            bias: match &self.bias {
+                Some(bias) => part(bias, d, directions)?,
+                None => no_bias,
+            },
+            peepholes: self.peepholes.as_ref().map(Tensor::as_slice).transpose()?,
+        })
+    }
+
+    /// The initial states of one direction, `[batch, hidden]`.
+    fn states<T: Real>(&self, d: usize, directions: usize, n: usize) -> Result<State<T>, OpError> {
+        let state = |tensor: Option<&Tensor>| -> Result<Vec<T>, OpError> {
+            let Some(tensor) = tensor else {
+                return Ok(Vec::new());
+            };
+            let rows = tensor.as_slice::<T>()?.chunks_exact(n);
+            Ok(rows
+                .skip(d)
+                .step_by(directions)
+                .flatten()
+                .copied()
+                .collect())
+        };
+        Ok(State {
+            hidden: state(Some(&self.hidden))?,
+            cell: state(self.cell.as_ref())?,
+        })
     }
 }
 

@@ -16,6 +16,7 @@ use crate::op::attrs::AutoBroadcastSpec;
 use crate::op::broadcast::broadcast;
 use crate::op::{Input, Io, Op, OpError, Output, Outputs, bail, ensure, merge_types};
 use crate::ops::floats::{fill, in_real, real};
+use crate::tensor::convert::convert;
 use crate::tensor::{Dimension, ElementType, PartialShape, Tensor};
 
 /// The attention of transformers.
@@ -222,14 +223,24 @@ fn attend<T: Real>(
         },
         scale: match &scale {
             Some(scale) => scale.as_slice::<T>()?[0],
-            #[allow(clippy::cast_precision_loss)] // a length
-            None => T::of(1.0 / (length as f64).sqrt()),
+            None => default_scale(length, out.element_type())?,
         },
     };
     fill(out, |out| {
         attention.run(out);
         Ok(())
     })
+}
+
+/// `1 / sqrt(length)`, each step rounded to the element type, as the document has it.
+fn default_scale<T: Real>(length: usize, ty: ElementType) -> Result<T, OpError> {
+    let round = |x: T| -> Result<T, OpError> {
+        let narrow = convert(&Tensor::scalar(x), ty)?;
+        Ok(convert(&narrow, T::TYPE)?.as_slice::<T>()?[0])
+    };
+    #[allow(clippy::cast_precision_loss)] // a length
+    let length = round(T::of(length as f64))?;
+    round(T::one() / round(length.sqrt())?)
 }
 
 /// The last two dimensions.

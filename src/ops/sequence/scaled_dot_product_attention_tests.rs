@@ -1,9 +1,10 @@
+//! Tests of ScaledDotProductAttention.
+
 use proptest::prelude::*;
 
 use super::*;
 use crate::ops::testing::{dynamic, infer_dims, run, shape};
 use crate::tensor::Shape;
-use crate::tensor::convert::convert;
 
 fn op(causal: bool) -> ScaledDotProductAttention {
     ScaledDotProductAttention { causal }

@@ -83,7 +83,7 @@ fn eval<T: Real + FftNum>(io: Io<'_>, inverse: bool) -> Result<(), OpError> {
     }
     if inverse {
         let scale = T::of(scale.recip());
-        numbers.iter_mut().for_each(|x| *x = *x * scale);
+        numbers.iter_mut().for_each(|x| *x *= scale);
     }
     fill::<T, _>(out, |out| {
         parts(&numbers, out);

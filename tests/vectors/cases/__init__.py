@@ -1,6 +1,9 @@
-"""The cases of every operation version, by family."""
+"""The cases of every operation version; each module of this folder holds a family."""
 
-from . import (  # noqa: F401
-    arithmetic, blocks, colours, condition, control, convert, gather, generated, generation, movement, pairs, reduction, scatter, shape, slices, sort, sparse,
-)
-from .common import CASES  # noqa: F401
+import importlib
+import pkgutil
+
+for _module in pkgutil.iter_modules(__path__):
+    importlib.import_module(f"{__name__}.{_module.name}")
+
+from .common import CASES  # noqa: E402, F401

@@ -1,3 +1,5 @@
+//! Tests of Einsum.
+
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
