@@ -6,6 +6,7 @@ pub(crate) mod bags;
 pub(crate) mod block;
 pub(crate) mod broadcast;
 pub(crate) mod chain;
+pub(crate) mod colour;
 pub(crate) mod concat;
 pub(crate) mod contract;
 pub(crate) mod convolve;

@@ -6,6 +6,7 @@
 //! each time. Integers are made of one random word, as the document says; of two only where its
 //! formulas for Mersenne-Twister say so.
 
+use half::{bf16, f16};
 use serde::{Deserialize, Serialize};
 
 use super::seeds::{Seeds, unit};
@@ -107,14 +108,15 @@ impl Op for RandomUniform {
                 let words = |words| convert(words) * (max - min) + min;
                 self.fill(out.as_mut_slice()?, 2, words);
             }
-            (E::F16, Alignment::TensorFlow) => self.halves::<half::f16>(min, max, out, 10)?,
-            (E::F16, Alignment::PyTorch) => {
-                self.halves_of_digits::<half::f16>(min, max, out, 11)?
+            (E::F16, Alignment::TensorFlow) => {
+                let (min, max) = (number::<f16>(min)?, number::<f16>(max)?);
+                // Every step is rounded.
+                let words = |[x, ..]: [u32; 2]| f16::from_f32(digits(x, 10)) * (max - min) + min;
+                self.fill(out.as_mut_slice()?, 1, words);
             }
-            (E::Bf16, Alignment::TensorFlow) => self.halves::<half::bf16>(min, max, out, 7)?,
-            (E::Bf16, Alignment::PyTorch) => {
-                self.halves_of_digits::<half::bf16>(min, max, out, 8)?
-            }
+            (E::F16, Alignment::PyTorch) => self.halves::<f16>(min, max, out, 11)?,
+            (E::Bf16, Alignment::TensorFlow) => self.halves::<bf16>(min, max, out, 7)?,
+            (E::Bf16, Alignment::PyTorch) => self.halves::<bf16>(min, max, out, 8)?,
             (E::I32, _) => {
                 let (min, max) = (number::<i32>(min)?, number::<i32>(max)?);
                 let range = max.wrapping_sub(min).cast_unsigned();
@@ -168,27 +170,8 @@ impl RandomUniform {
         }
     }
 
-    /// Floats of 16 bits, every step rounded, from a mantissa of random bits.
-    fn halves<T: Half>(
-        &self,
-        min: &Tensor,
-        max: &Tensor,
-        out: &mut Tensor,
-        mantissa: u32,
-    ) -> Result<(), OpError> {
-        let (min, max) = (number::<T>(min)?, number::<T>(max)?);
-        let range = max - min;
-        let divisor = (1u32 << mantissa) as f32;
-        let convert = |[x, ..]: [u32; 2]| {
-            let bits = x & ((1 << mantissa) - 1);
-            T::round(bits as f32 / divisor) * range + min
-        };
-        self.fill(out.as_mut_slice()?, 1, convert);
-        Ok(())
-    }
-
-    /// Floats of 16 bits, rounded once, from random digits.
-    fn halves_of_digits<T: Half>(
+    /// Floats of 16 bits, rounded once, from as many random digits.
+    fn halves<T: Element + Copy + From16>(
         &self,
         min: &Tensor,
         max: &Tensor,
@@ -196,40 +179,34 @@ impl RandomUniform {
         count: u32,
     ) -> Result<(), OpError> {
         let (min, max) = (number::<T>(min)?, number::<T>(max)?);
-        let range: f32 = (max - min).into();
-        let min: f32 = min.into();
-        let convert = |[x, ..]: [u32; 2]| T::round(digits(x, count) * range + min);
-        self.fill(out.as_mut_slice()?, 1, convert);
+        let (min, range) = (min.wide(), max.wide() - min.wide());
+        let words = |[x, ..]: [u32; 2]| T::round(digits(x, count) * range + min);
+        self.fill(out.as_mut_slice()?, 1, words);
         Ok(())
     }
 }
 
 /// A float of 16 bits.
-trait Half:
-    Element
-    + Copy
-    + Default
-    + Into<f32>
-    + Send
-    + Sync
-    + std::ops::Add<Output = Self>
-    + std::ops::Sub<Output = Self>
-    + std::ops::Mul<Output = Self>
-{
+trait From16: Send + Sync {
+    fn wide(self) -> f32;
     fn round(x: f32) -> Self;
 }
 
-impl Half for half::f16 {
-    fn round(x: f32) -> Self {
-        Self::from_f32(x)
-    }
+macro_rules! from16 {
+    ($($T:ty),+) => {
+        $(impl From16 for $T {
+            fn wide(self) -> f32 {
+                self.to_f32()
+            }
+
+            fn round(x: f32) -> Self {
+                Self::from_f32(x)
+            }
+        })+
+    };
 }
 
-impl Half for half::bf16 {
-    fn round(x: f32) -> Self {
-        Self::from_f32(x)
-    }
-}
+from16!(f16, bf16);
 
 /// Writes elements from the blocks of a counter.
 fn philox<T: Send>(

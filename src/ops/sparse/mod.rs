@@ -4,6 +4,7 @@ mod embedding;
 mod embedding_bag_offsets;
 mod embedding_bag_packed;
 mod embedding_segments_sum;
+mod sparse_fill_empty_rows;
 #[cfg(test)]
 mod tests;
 
@@ -24,4 +25,5 @@ pub(super) const OPS: &[OpDef] = &[
     fixed("EmbeddingSegmentsSum", &[3], || {
         Box::new(EmbeddingSegmentsSum)
     }),
+    def::<sparse_fill_empty_rows::SparseFillEmptyRows>("SparseFillEmptyRows", &[16]),
 ];

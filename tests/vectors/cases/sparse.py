@@ -125,3 +125,17 @@ def segment_max():
     yield s("one-segment", x, [0, 0, 0, 0, 0])
     yield s("infinities", [-INF, INF, 3, INF], [0, 0, 1, 1])
     yield s("lowest-infinity", [-INF, 1], [0, 1], doubt={"cpu": "starts from the outermost finite number"})
+
+
+@operation("SparseFillEmptyRows-16")
+def fill_empty_rows():
+    def f(name, values, size, places, default, et="f32", at="i64", doubt=None):
+        places = np.array(places).reshape(-1, 2)
+        return Case(name, "SparseFillEmptyRows", "opset16", [p(et, values), c(at, size), c(at, places), p(et, default)], doubt=doubt)
+    for et in ("f32", "f16", "i8", "u8", "i32", "i64", "f64"):
+        yield f(f"{et}-some", [1, 2, 3, 4], [5, 6], [[0, 1], [0, 3], [2, 0], [3, 1]], 9, et)
+    yield f("indices-i32", [1, 3], [3, 3], [[0, 0], [2, 2]], 42, at="i32")
+    yield f("unsorted", [1, 2, 3], [3, 4], [[2, 3], [0, 1], [2, 0]], 9)
+    yield f("no-row-empty", [1, 2], [2, 2], [[0, 1], [1, 0]], 9)
+    yield f("no-values", np.zeros(0), [2, 3], np.zeros(0), 9, doubt={"cpu": "leaves the indices unwritten"})
+    yield f("no-rows", np.zeros(0), [0, 3], np.zeros(0), 9)
