@@ -109,6 +109,7 @@ pub(crate) struct Strings<'a> {
 
 impl<'a> Strings<'a> {
     /// How many inputs or outputs they are.
+    #[cfg(feature = "tokenizers")]
     pub(crate) const PARTS: usize = 3;
 
     /// Checks the types and shapes of the three inputs at `at`; there are that many.
