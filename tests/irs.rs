@@ -4,12 +4,14 @@
 //! A case is a folder with `model.xml`, and `inputs.npz` and `outputs.npz` with arrays named by
 //! index.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use ovir::graph::{Body, Node};
 use ovir::io;
 use ovir::tensor::{ElementType, Shape, Tensor, convert};
-use ovir::{Limits, Model};
+use ovir::{Control, Limits, Model, Observer};
 
 /// Floats may differ by this much of the expected element …
 const RELATIVE: f64 = 1e-4;
@@ -180,6 +182,80 @@ fn compare(
         }
     }
     Ok(Verdict::Agrees(worst))
+}
+
+/// Evaluates every layer of a model on what the real runtime gives its inputs, and compares: what
+/// a model makes of the last bits of an early layer does not count. `layers` is a file that
+/// `tests/vectors/layers.py` writes.
+pub(crate) fn check_layers(
+    case: &Path,
+    layers: &Path,
+) -> Result<Vec<String>, Box<dyn std::error::Error>> {
+    let model = Model::read(case.join("model.xml"))?;
+    let inputs = entries(&case.join("inputs.npz"))?;
+    let mut given = Vec::new();
+    for index in 0..model.inputs().len() {
+        let ty = model.input_type(index).map(|t| t.element_type);
+        let key = [index.to_string()].into_iter();
+        given.push((index, find(&inputs, key, ty.unwrap_or_default())?));
+    }
+    let mut corrector = Corrector {
+        reference: entries(layers)?.into_iter().collect(),
+        depth: 0,
+        compared: 0,
+        differing: Vec::new(),
+    };
+    model.evaluate_with(given, &Limits::default(), &mut [&mut corrector])?;
+    let mut lines = corrector.differing;
+    lines.push(format!("{} tensors compared", corrector.compared));
+    Ok(lines)
+}
+
+/// Puts the reference in place of each layer's outputs, once they are compared with it.
+struct Corrector {
+    reference: HashMap<String, Tensor>,
+    /// How many bodies are being evaluated: they have no reference of their own.
+    depth: usize,
+    compared: usize,
+    differing: Vec<String>,
+}
+
+impl Observer for Corrector {
+    fn enter(&mut self, _: &Node, _: &Body, _: u64) {
+        self.depth += 1;
+    }
+
+    fn leave(&mut self, _: &Node, _: &Body, _: u64) {
+        self.depth -= 1;
+    }
+
+    fn after(&mut self, node: &Node, outputs: &[Tensor]) -> Control {
+        if self.depth > 0 {
+            return Control::Continue;
+        }
+        let mut corrected = Vec::new();
+        for (index, found) in outputs.iter().enumerate() {
+            let name = format!("{}/{index}", node.name());
+            let expected = self.reference.get(&name);
+            let expected = expected.and_then(|t| io::adapt(t, found.element_type()).ok());
+            let Some(expected) = expected else {
+                corrected.push(found.clone());
+                continue;
+            };
+            self.compared += 1;
+            match difference(found, &expected) {
+                Ok(Ok(_)) => {}
+                Ok(Err(text)) => self
+                    .differing
+                    .push(format!("{node} output {index}: {text}")),
+                Err(error) => self
+                    .differing
+                    .push(format!("{node} output {index}: {error}")),
+            }
+            corrected.push(expected);
+        }
+        Control::Replace(corrected)
+    }
 }
 
 /// Inputs for a model that comes with none: small sizes, numbers that its layers allow.
