@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use ovir::io;
-use ovir::tensor::{ElementType, Tensor, convert};
+use ovir::tensor::{ElementType, Shape, Tensor, convert};
 use ovir::{Limits, Model};
 
 /// Floats may differ by this much of the expected element …
@@ -133,50 +133,90 @@ fn compare(
     model: &Model,
     took: &mut Duration,
 ) -> Result<Verdict, Box<dyn std::error::Error>> {
-    let types = (0..model.inputs().len()).map(|i| {
-        model
-            .input_type(i)
-            .map_or(ElementType::Dynamic, |t| t.element_type)
-    });
-    let inputs = read(&case.join("inputs.npz"), types)?;
-    let start = Instant::now();
-    let outputs = match model.evaluate(inputs.into_iter().enumerate()) {
-        Ok(outputs) => outputs.into_tensors(),
-        Err(error) => return Ok(Verdict::Differs(format!("does not evaluate: {error}"))),
-    };
-    *took = start.elapsed();
-    if !case.join("outputs.npz").exists() {
-        return Ok(Verdict::NoOutputs);
+    let inputs = case.join("inputs.npz");
+    let mut request = model.infer_request();
+    if !inputs.exists() {
+        let start = Instant::now();
+        return Ok(match request.infer(drawn(model)?.into_iter().enumerate()) {
+            Ok(_) => {
+                *took = start.elapsed();
+                Verdict::NoOutputs
+            }
+            Err(error) => Verdict::Differs(format!("does not evaluate: {error}")),
+        });
     }
-    let expected = read(
-        &case.join("outputs.npz"),
-        outputs.iter().map(Tensor::element_type),
-    )?;
+    let (inputs, expected) = (entries(&inputs)?, entries(&case.join("outputs.npz"))?);
+    // A model with variables is evaluated several times: entries are named `step0/input_ids`.
+    let steps = inputs.iter().filter_map(|(name, _)| name.split_once('/'));
+    let mut steps: Vec<String> = steps.map(|(step, _)| format!("{step}/")).collect();
+    steps.sort();
+    steps.dedup();
+    if steps.is_empty() {
+        steps.push(String::new());
+    }
     let mut worst = 0f64;
-    for (index, (found, expected)) in outputs.iter().zip(&expected).enumerate() {
-        match difference(found, expected)? {
-            Ok(share) => worst = worst.max(share),
-            Err(difference) => {
-                return Ok(Verdict::Differs(format!("output {index}: {difference}")));
+    for step in steps {
+        let mut given = Vec::new();
+        for index in 0..model.inputs().len() {
+            let ty = model.input_type(index).map(|t| t.element_type);
+            let names = &model.inputs()[index].names;
+            let named = names.iter().map(|name| format!("{step}{name}"));
+            let keys = [format!("{step}{index}")].into_iter().chain(named);
+            given.push(find(&inputs, keys, ty.unwrap_or_default())?);
+        }
+        let start = Instant::now();
+        let outputs = match request.infer(given.into_iter().enumerate()) {
+            Ok(outputs) => outputs.into_tensors(),
+            Err(error) => return Ok(Verdict::Differs(format!("does not evaluate: {error}"))),
+        };
+        *took += start.elapsed();
+        for (index, found) in outputs.iter().enumerate() {
+            let key = format!("{step}{index}");
+            let expected = find(&expected, [key.clone()].into_iter(), found.element_type())?;
+            match difference(found, &expected)? {
+                Ok(share) => worst = worst.max(share),
+                Err(text) => return Ok(Verdict::Differs(format!("output {key}: {text}"))),
             }
         }
     }
     Ok(Verdict::Agrees(worst))
 }
 
-fn read(
-    path: &Path,
-    types: impl Iterator<Item = ElementType>,
-) -> Result<Vec<Tensor>, Box<dyn std::error::Error>> {
-    let entries = io::read_all(path, &Limits::default())?;
-    let mut tensors = Vec::new();
-    for (index, ty) in types.enumerate() {
-        let name = index.to_string();
-        let entry = entries.iter().find(|(n, _)| *n == name);
-        let (_, tensor) = entry.ok_or_else(|| format!("{}: no entry {name}", path.display()))?;
-        tensors.push(io::adapt(tensor, ty)?);
+/// Inputs for a model that comes with none: small sizes, numbers that its layers allow.
+fn drawn(model: &Model) -> Result<Vec<Tensor>, Box<dyn std::error::Error>> {
+    let draw = |index: usize| {
+        let Some(wanted) = model.input_type(index) else {
+            return Err("an input without a type".into());
+        };
+        let dims = wanted.shape.dims().unwrap_or_default().iter();
+        let shape: Shape = dims.map(|d| d.value().unwrap_or(d.min().max(1))).collect();
+        let range = model.allowed_values(index);
+        let random = io::Random {
+            seed: u64::try_from(index)?,
+            ..io::Random::default()
+        };
+        Ok(random.fill(wanted.element_type, &shape, range, &Limits::default())?)
+    };
+    (0..model.inputs().len()).map(draw).collect()
+}
+
+type Entries = Vec<(String, Tensor)>;
+
+fn entries(path: &Path) -> Result<Entries, Box<dyn std::error::Error>> {
+    if !path.exists() {
+        return Ok(Entries::new());
     }
-    Ok(tensors)
+    Ok(io::read_all(path, &Limits::default())?)
+}
+
+fn find(
+    entries: &Entries,
+    mut keys: impl Iterator<Item = String>,
+    ty: ElementType,
+) -> Result<Tensor, Box<dyn std::error::Error>> {
+    let found = keys.find_map(|key| entries.iter().find(|(name, _)| *name == key));
+    let (_, tensor) = found.ok_or("an array is missing")?;
+    Ok(io::adapt(tensor, ty)?)
 }
 
 /// The largest difference as a share of what is allowed, or the element that is furthest off.

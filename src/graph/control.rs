@@ -106,7 +106,10 @@ impl Inference<'_> {
             }
             Some(_) => None,
         };
-        let none = limits.is_some_and(|_| count.is_none_or(|count| count == 0));
+        let runs = |(trips, go_on): (Option<i64>, Option<bool>)| {
+            go_on == Some(true) && trips.is_some_and(|trips| trips != 0)
+        };
+        let none = limits.is_some_and(|limits| !runs(limits));
         let mut facts = Vec::new();
         for taken in &wiring.yields {
             let inferred = self.result(body.graph, taken.result).outputs.remove(0);

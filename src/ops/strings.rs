@@ -44,9 +44,10 @@ pub(crate) fn expect_ranges(
             );
         }
     }
+    // Files have a scalar beside a single element.
     ensure!(
-        begins.shape.compatible(&ends.shape),
-        "begins and ends of {what} must have one shape, got {} and {}",
+        begins.shape.elements().compatible(ends.shape.elements()),
+        "begins and ends of {what} must be as many, got shapes {} and {}",
         begins.shape,
         ends.shape
     );
@@ -70,10 +71,10 @@ pub(crate) fn ranges(
     what: &str,
 ) -> Result<Vec<Range<usize>>, OpError> {
     ensure!(
-        begins.shape() == ends.shape(),
-        "begins and ends of {what} must have one shape, got {} and {}",
-        begins.shape(),
-        ends.shape()
+        begins.len() == ends.len(),
+        "{} begins and {} ends of {what}",
+        begins.len(),
+        ends.len()
     );
     let (begins, ends) = (indices(begins)?, indices(ends)?);
     let (begins, ends) = (begins.as_slice::<i64>()?, ends.as_slice::<i64>()?);
@@ -108,6 +109,7 @@ pub(crate) struct Strings<'a> {
 
 impl<'a> Strings<'a> {
     /// How many inputs or outputs they are.
+    #[cfg(feature = "tokenizers")]
     pub(crate) const PARTS: usize = 3;
 
     /// Checks the types and shapes of the three inputs at `at`; there are that many.

@@ -3,13 +3,14 @@
 //! <https://docs.openvino.ai/2026/documentation/openvino-ir-format/operation-sets/operation-specs/activation/prelu-1.html>
 //!
 //! A slope of one dimension with as many elements as `data` has channels (its second dimension)
-//! belongs to the channels; any other is broadcast to `data` by NumPy's rule.
+//! belongs to the channels; any other is broadcast to `data` by NumPy's rule. The document asks for
+//! a rank of at least 1, but converters write scalars, so they are taken as well.
 
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::zip::zip;
 use crate::op::attrs::AutoBroadcastSpec;
-use crate::op::{Input, Io, Op, OpError, Output, Outputs, bail, ensure, merge_types};
+use crate::op::{Input, Io, Op, OpError, Output, Outputs, bail, merge_types};
 use crate::ops::floats::in_real;
 use crate::ops::parameters::{aligned, broadcast_onto};
 use crate::ops::unary::{Integers, expect_type};
@@ -24,10 +25,6 @@ impl Op for PRelu {
         };
         let ty = merge_types(inputs)?;
         expect_type(ty, Integers::Refused)?;
-        ensure!(
-            slope.rank() != Some(0),
-            "slope must have at least 1 dimension, got a scalar"
-        );
         let shape = match by_channel(data, slope) {
             true => data.shape.clone().into_owned(),
             false => broadcast_onto(&data.shape, &slope.shape, "slope", numpy())?,

@@ -347,12 +347,12 @@ impl DetectionOutput {
                 corners: boxes.corners(scored.index),
             }));
         }
-        if let Ok(keep) = usize::try_from(keep) {
-            if keep < found.len() {
-                found.sort_by(|a, b| best_first(&a.scored, &b.scored));
-                found.truncate(keep);
-                found.sort_by_key(|found| found.class);
-            }
+        if let Ok(keep) = usize::try_from(keep)
+            && keep < found.len()
+        {
+            found.sort_by(|a, b| best_first(&a.scored, &b.scored));
+            found.truncate(keep);
+            found.sort_by_key(|found| found.class);
         }
         found
     }
@@ -379,6 +379,9 @@ impl DetectionOutput {
         let images = inputs[0].shape()[0];
         let (prior_images, length) = (inputs[2].shape()[0], inputs[2].shape()[2]);
         let keep = self.keep_top_k()?;
+        if output.shape().rank() != 4 {
+            return Err(OpError::limit("there are too many boxes"));
+        }
         let part = |index: usize, image: usize| {
             let each = slices[index].len() / images.max(1);
             &slices[index][image * each..][..each]

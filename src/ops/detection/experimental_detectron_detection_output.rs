@@ -69,6 +69,9 @@ impl DetectronDetectionOutput {
             limit: T::of(self.nms_threshold.into()),
             eta: T::one(),
         };
+        if rois.is_empty() {
+            return Ok(Vec::new());
+        }
         let lists = each_list(classes.saturating_sub(1), rois.len(), |list| {
             let class = list + 1;
             let mut boxes = Boxes::new(Sides::SeparatePixels, rois.len());

@@ -32,7 +32,11 @@ impl GenerateProposalsSingleImage {
             bail!("the image has {} numbers, expected 3", info.len());
         };
         let grid = Grid {
-            cells: scores.shape()[1..].iter().product(),
+            cells: if scores.is_empty() {
+                0
+            } else {
+                scores.shape()[1..].iter().product()
+            },
             anchors: anchors.as_slice::<T>()?.as_chunks::<4>().0,
             deltas: deltas.as_slice()?,
             scores: scores.as_slice()?,

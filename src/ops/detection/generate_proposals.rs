@@ -76,8 +76,12 @@ impl GenerateProposals {
         let [info, anchors] = [real::<T>(inputs[0])?, real::<T>(inputs[1])?];
         let [deltas, scores] = [real::<T>(inputs[2])?, real::<T>(inputs[3])?];
         let (batches, numbers) = (info.shape()[0], info.shape()[1]);
-        let cells = scores.shape()[2..].iter().product();
-        let count = scores.shape()[1..].iter().product::<usize>();
+        let count = scores.len() / batches.max(1);
+        let cells = if count == 0 {
+            0
+        } else {
+            scores.shape()[2..].iter().product()
+        };
         let anchors = anchors.as_slice::<T>()?.as_chunks::<4>().0;
         let [info, deltas, scores] = [&info, &deltas, &scores].map(|t| t.as_slice::<T>());
         let (info, deltas, scores) = (info?, deltas?, scores?);
@@ -216,6 +220,20 @@ mod tests {
             ..op()
         };
         assert_eq!(to_i64(&run_all(&one, &inputs).expect("fits")[2]), [0, 0]);
+    }
+
+    #[test]
+    fn nothing_of_enormous_size() {
+        let huge = 1 << 40;
+        let nothing = |dims: &[usize]| Tensor::zeros(ElementType::F32, dims).expect("nothing");
+        let inputs = [
+            nothing(&[0, 3]),
+            nothing(&[huge, huge, 0, 4]),
+            nothing(&[0, 0, huge, huge]),
+            nothing(&[0, 0, huge, huge]),
+        ];
+        let outputs = run_all(&op(), &inputs).expect("fits");
+        assert_eq!(outputs[2].shape().to_string(), "[0]");
     }
 
     #[test]

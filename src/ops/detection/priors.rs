@@ -87,7 +87,9 @@ impl Priors {
         variance: &[f32],
         f: impl Fn([f32; 2], &mut [f32]) + Sync,
     ) -> Result<(), OpError> {
-        let length = output.shape()[1];
+        let &[_, length] = &output.shape()[..] else {
+            return Err(OpError::limit("the grid has too many boxes"));
+        };
         let (boxes, variances) = output.as_mut_slice::<f32>()?.split_at_mut(length);
         let [width, height] = self.grid;
         if boxes.is_empty() {

@@ -154,7 +154,7 @@ impl Proposal {
             } else {
                 [row, column]
             };
-            let [x, y] = [x, y].map(|at| float::<T>(at * self.feat_stride));
+            let [x, y] = [x, y].map(|at| float::<T>(at) * float(self.feat_stride));
             for (nth, &[x0, y0, x1, y1]) in anchors.iter().enumerate() {
                 let mut anchor = [x + x0, y + y0, x + x1, y + y1];
                 if !self.is_caffe() {
@@ -232,7 +232,10 @@ impl Proposal {
         let &[batch, channels, height, width] = &scores.shape()[..] else {
             bail!("the scores must be 4-D, got shape {}", scores.shape());
         };
-        let cells = height * width;
+        if outputs[0].shape().rank() != 2 {
+            return Err(OpError::limit("there are too many boxes"));
+        }
+        let cells = if scores.is_empty() { 0 } else { height * width };
         let count = channels / 2 * cells;
         let (scores, deltas) = (scores.as_slice::<T>()?, deltas.as_slice::<T>()?);
         let found = each_list(batch, count, |i| {
@@ -245,10 +248,19 @@ impl Proposal {
             };
             self.keep(&item, &image)
         });
+        self.put(&found, outputs)
+    }
+
+    /// Writes rows `[item, corners]`, and the probabilities if there is an output for them.
+    fn put<T: Real>(
+        &self,
+        found: &[Vec<Proposed<T>>],
+        outputs: &mut [Tensor],
+    ) -> Result<(), OpError> {
         fill(&mut outputs[0], |out: &mut [T]| {
             out.fill(T::zero());
-            let items = out.chunks_exact_mut((self.post_nms_topn * 5).max(1));
-            for (i, (rows, found)) in items.zip(&found).enumerate() {
+            let items = out.chunks_exact_mut(self.post_nms_topn.saturating_mul(5).max(1));
+            for (i, (rows, found)) in items.zip(found).enumerate() {
                 let mut rows = rows.chunks_exact_mut(5);
                 for (proposed, row) in found.iter().zip(rows.by_ref()) {
                     row[0] = float(i);
@@ -266,7 +278,7 @@ impl Proposal {
         fill(probabilities, |out: &mut [T]| {
             out.fill(T::zero());
             let items = out.chunks_exact_mut(self.post_nms_topn.max(1));
-            for (out, found) in items.zip(&found) {
+            for (out, found) in items.zip(found) {
                 for (out, proposed) in out.iter_mut().zip(found) {
                     *out = proposed.scored.score;
                 }
@@ -393,6 +405,18 @@ mod tests {
             boxes,
             [[0.0, 0.0, 2.0, 2.0, 6.0], [0.0, 0.0, 0.0, 2.0, 2.0], end].concat()
         );
+    }
+
+    #[test]
+    fn nothing_of_enormous_size() {
+        let huge = 1 << 40;
+        let inputs = [
+            Tensor::zeros(ElementType::F32, [0, 2, huge, huge]).expect("nothing"),
+            Tensor::zeros(ElementType::F32, [0, 4, huge, huge]).expect("nothing"),
+            Tensor::vector(&[6.0f32, 7.0, 1.0]),
+        ];
+        let outputs = run_all(&op(&[]), &inputs).expect("fits");
+        assert_eq!(outputs[0].shape().to_string(), "[0,5]");
     }
 
     #[test]

@@ -76,12 +76,12 @@ impl RegionYolo {
     fn run<T: Real>(&self, data: &Tensor, output: &mut Tensor) -> Result<(), OpError> {
         let wide = real::<T>(data)?;
         let (count, channels) = self.regions()?;
-        let area: usize = data.shape()[2..].iter().product();
-        let (region, image) = (channels * area, data.shape()[1] * area);
-        let images = data.shape()[0];
         if output.is_empty() {
             return Ok(());
         }
+        let area: usize = data.shape()[2..].iter().product();
+        let (region, image) = (channels * area, data.shape()[1] * area);
+        let images = data.shape()[0];
         let wide = wide.as_slice::<T>()?;
         fill(output, |out: &mut [T]| {
             let out_image = out.len() / images;
@@ -218,6 +218,14 @@ mod tests {
             out.as_slice().expect("f32"),
             &[image.clone(), image].concat(),
         );
+    }
+
+    #[test]
+    fn nothing_of_enormous_size() {
+        let huge = 1 << 40;
+        let data = Tensor::zeros(ElementType::F32, [0, 12, huge, huge]).expect("nothing");
+        let out = run(&op(false), &[data]).expect("fits");
+        assert_eq!(out.shape()[..2], [0, 12]);
     }
 
     #[test]

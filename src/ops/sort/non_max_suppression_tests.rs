@@ -140,6 +140,21 @@ fn bounds() {
 }
 
 #[test]
+fn nothing_of_enormous_size() {
+    let huge = 1 << 40;
+    let nothing = |dims: &[usize]| Tensor::zeros(ElementType::F32, dims).expect("nothing");
+    let most = Tensor::scalar(3i64);
+    for (boxes, scores) in [
+        ([huge, 0, 4], [huge, huge, 0]),
+        ([0, huge, 4], [0, huge, huge]),
+    ] {
+        let inputs = [nothing(&boxes), nothing(&scores), most.clone()];
+        let outputs = run_all(&op(Version::Nine), &inputs).expect("fits");
+        assert_eq!(to_i64(&outputs[2]), [0]);
+    }
+}
+
+#[test]
 fn mistakes() {
     let good = inputs(3, &[0.5, 0.5, 0.5]);
     let nine = op(Version::Nine);

@@ -1,4 +1,6 @@
 //! BPETokenizer: strings as ids of a vocabulary, by byte pair encoding.
+//!
+//! <https://github.com/openvinotoolkit/openvino_tokenizers/blob/master/src/bpe_tokenizer.cpp>
 
 use std::collections::HashMap;
 

@@ -1,4 +1,6 @@
 //! BytesToChars and CharsToBytes: bytes written as visible characters, and back.
+//!
+//! <https://github.com/openvinotoolkit/openvino_tokenizers/blob/master/src/bytes_to_chars.cpp>
 
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,8 @@
 //! CharsMapNormalization, and NormalizeUnicode and CaseFold, which are special cases of it:
 //! replaces sequences of characters by a map.
 //!
+//! <https://github.com/openvinotoolkit/openvino_tokenizers/blob/master/src/charsmap_normalization.cpp>
+//!
 //! The map is SentencePiece's, given as an input or named as a normal form of Unicode.
 
 use serde::{Deserialize, Serialize};

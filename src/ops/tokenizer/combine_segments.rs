@@ -1,5 +1,7 @@
 //! CombineSegments: rows of several ragged tensors joined, and for each element the id of the
 //! tensor it comes from.
+//!
+//! <https://github.com/openvinotoolkit/openvino_tokenizers/blob/master/src/combine_segments.cpp>
 
 use serde::{Deserialize, Serialize};
 

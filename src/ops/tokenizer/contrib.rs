@@ -1,5 +1,7 @@
 //! ContribStringJoin and ContribStringSplit: strings joined along an axis, and split at a
 //! delimiter, as the operators of `ai.onnx.contrib` do it.
+//!
+//! <https://github.com/openvinotoolkit/openvino_tokenizers/blob/master/src/contrib_string_ops.cpp>
 
 use serde::{Deserialize, Serialize};
 

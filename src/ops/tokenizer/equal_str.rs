@@ -1,4 +1,6 @@
 //! EqualStr and StringToHashBucket: numbers from strings.
+//!
+//! <https://github.com/openvinotoolkit/openvino_tokenizers/blob/master/src/equal_str.cpp>
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,7 @@
 //! FuzeRagged: the strings of each row as one, from the beginning of the first to the end of the
 //! last. RaggedTensorPack: only the elements of rows.
+//!
+//! <https://github.com/openvinotoolkit/openvino_tokenizers/blob/master/src/fuze.cpp>
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,6 @@
 //! RaggedToDense: rows cut or padded to one length, and a mask of what was there.
+//!
+//! <https://github.com/openvinotoolkit/openvino_tokenizers/blob/master/src/ragged_to_dense.cpp>
 
 use std::ops::Range;
 

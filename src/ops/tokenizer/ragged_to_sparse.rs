@@ -1,4 +1,6 @@
 //! RaggedToSparse and RaggedToRagged: other ways to say what rows are made of.
+//!
+//! <https://github.com/openvinotoolkit/openvino_tokenizers/blob/master/src/ragged_to_sparse.cpp>
 
 use serde::{Deserialize, Serialize};
 

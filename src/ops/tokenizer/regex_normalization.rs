@@ -1,4 +1,6 @@
 //! RegexNormalization: replaces what an expression matches in each string.
+//!
+//! <https://github.com/openvinotoolkit/openvino_tokenizers/blob/master/src/regex_normalization.cpp>
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,6 @@
 //! RegexSplit: splits each string at what an expression matches.
+//!
+//! <https://github.com/openvinotoolkit/openvino_tokenizers/blob/master/src/regex_split.cpp>
 
 use std::collections::HashSet;
 use std::ops::Range;

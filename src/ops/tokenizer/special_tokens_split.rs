@@ -1,5 +1,7 @@
 //! SpecialTokensSplit: isolates what an expression matches, to be skipped by what follows.
 //!
+//! <https://github.com/openvinotoolkit/openvino_tokenizers/blob/master/src/special_tokens_split.cpp>
+//!
 //! If a group takes part in a match, only what the group matches becomes a piece: the rest is
 //! dropped, such as white space that a token strips.
 

@@ -1,4 +1,6 @@
 //! TrieTokenizer: each string as the longest words of a vocabulary with ids, from the left.
+//!
+//! <https://github.com/openvinotoolkit/openvino_tokenizers/blob/master/src/trie_tokenizer.cpp>
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,6 @@
 //! Truncate: cuts rows, or pairs of rows, to a length.
+//!
+//! <https://github.com/openvinotoolkit/openvino_tokenizers/blob/master/src/truncate.cpp>
 
 use std::ops::Range;
 

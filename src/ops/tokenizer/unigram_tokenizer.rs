@@ -1,4 +1,6 @@
 //! UnigramTokenizer: each string as the most likely words of a vocabulary with scores.
+//!
+//! <https://github.com/openvinotoolkit/openvino_tokenizers/blob/master/src/unigram_tokenizer.cpp>
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,6 @@
 //! UTF8Validate and ByteFallback: bytes made into text.
+//!
+//! <https://github.com/openvinotoolkit/openvino_tokenizers/blob/master/src/utf8_validate.cpp>
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,6 @@
 //! VocabEncoder and VocabDecoder: whole words to numbers, and ids to words.
+//!
+//! <https://github.com/openvinotoolkit/openvino_tokenizers/blob/master/src/vocab_encoder.cpp>
 
 use std::collections::{HashMap, HashSet};
 

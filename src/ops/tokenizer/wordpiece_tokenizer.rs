@@ -1,13 +1,15 @@
 //! WordpieceTokenizer: each string as the longest words of a vocabulary, from the left.
+//!
+//! <https://github.com/openvinotoolkit/openvino_tokenizers/blob/master/src/wordpiece_tokenizer.cpp>
 
 use serde::{Deserialize, Serialize};
 
 use super::cache::Cache;
 use super::ragged::{RaggedStrings, encode, encoded, expect_inputs};
 use crate::kernel::tokenizer::trie::Trie;
-use crate::op::{Input, Io, Op, OpError, Outputs, ensure};
-use crate::ops::strings::{Strings, expect_type};
-use crate::tensor::{ElementType, Tensor};
+use crate::op::{Input, Io, Op, OpError, Outputs};
+use crate::ops::strings::Strings;
+use crate::tensor::Tensor;
 
 /// By a vocabulary in which words that continue others begin with a mark.
 #[derive(Debug, Deserialize, Serialize)]
@@ -52,15 +54,13 @@ impl WordpieceTokenizer {
     }
 }
 
-/// The single number of a tensor.
+/// The single number of a tensor of integers.
+///
+/// # Errors
+/// When it is not one number that i32 can hold; `what` names it.
 pub(super) fn number(tensor: &Tensor, what: &str) -> Result<i32, OpError> {
-    let values = tensor.as_slice::<i32>()?;
-    ensure!(
-        values.len() == 1,
-        "{what} must be one number, got {}",
-        values.len()
-    );
-    Ok(values[0])
+    let value = Input::of(tensor).int_scalar(what)?.unwrap_or(0);
+    i32::try_from(value).map_err(|_| OpError::new(format!("{what} is {value}, expected an i32")))
 }
 
 impl Op for WordpieceTokenizer {
@@ -72,7 +72,6 @@ impl Op for WordpieceTokenizer {
         )?;
         RaggedStrings::expect(inputs)?;
         Strings::expect(inputs, VOCABULARY, "words")?;
-        expect_type(&inputs[UNKNOWN], ElementType::I32, "the id of the unknown")?;
         inputs[UNKNOWN].int_scalar("the id of the unknown")?;
         Ok(encoded(&inputs[0]))
     }

@@ -23,8 +23,10 @@ impl Op for StringTensorPack {
         let types = [ElementType::I32, ElementType::I64];
         expect_ranges(begins, ends, &types, "symbols")?;
         expect_bytes(symbols, "symbols")?;
-        let shape = begins.shape.intersect(&ends.shape);
-        let shape = shape.unwrap_or_else(|| begins.shape.clone().into_owned());
+        let Some(shape) = begins.shape.intersect(&ends.shape) else {
+            let (begins, ends) = (&begins.shape, &ends.shape);
+            bail!("begins and ends must have one shape, got {begins} and {ends}");
+        };
         Ok(Output::single(ElementType::String, shape))
     }
 

@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use fancy_regex::{RegexBuilder, RegexInput};
 
 /// How often one search may go back.
-const MOST_BACKTRACKS: usize = 1_000_000;
+const MOST_BACKTRACKS: usize = 5_000_000;
 
 /// Why an expression cannot be made, or a search gave up.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,3 +1,5 @@
+//! Expressions of tokenizers, where dialects differ, replacements, and limits.
+
 use super::*;
 
 fn finds(pattern: &str, text: &str) -> Vec<String> {
