@@ -223,12 +223,11 @@ mod tests {
     /// The common type without and with `promote_unsafe`, whatever the order.
     fn both(a: ElementType, b: ElementType) -> [Option<ElementType>; 2] {
         let shape = PartialShape::from([2]);
-        let found = [ConvertPromoteTypes::default(), UNSAFE].map(|op| {
+        [ConvertPromoteTypes::default(), UNSAFE].map(|op| {
             let found = common(&op, [a, b], [&shape; 2]);
             assert_eq!(common(&op, [b, a], [&shape; 2]), found);
             found
-        });
-        found
+        })
     }
 
     #[test]
