@@ -76,11 +76,12 @@ fn main() -> ExitCode {
                 unsupported += 1;
                 format!("UNSUPPORTED {operation}")
             }
-            Verdict::Excepted(reason) => {
+            Verdict::Excepted(share, reason) => {
                 excepted += 1;
+                worst = format!("{share:.0}");
                 format!("excepted: {reason}")
             }
-            Verdict::Differs(reason) => {
+            Verdict::Differs(_, reason) => {
                 differ += 1;
                 format!("DIFFERS {reason}")
             }
