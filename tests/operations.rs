@@ -60,11 +60,18 @@ fn in_words(accepted: &BTreeSet<usize>) -> String {
     let is = |f: &dyn Fn(ElementType) -> bool| {
         (0..all.len()).all(|i| f(all[i]) == accepted.contains(&i))
     };
+    let complex = |ty| matches!(ty, ElementType::Complex64 | ElementType::Complex128);
     if is(&|_| true) {
+        return "any, complex numbers too".to_owned();
+    }
+    if is(&|ty| !complex(ty)) {
         return "any".to_owned();
     }
-    if is(&|ty| ty != ElementType::String) {
+    if is(&|ty| ty != ElementType::String && !complex(ty)) {
         return "any but string".to_owned();
+    }
+    if is(&|ty| ty.is_integer() || ty == ElementType::Boolean) {
+        return "integers, boolean".to_owned();
     }
     if is(&ElementType::is_numeric) {
         return "numbers".to_owned();

@@ -62,19 +62,6 @@ def loops():
         return model(ov, ops, [a], make)
     yield case("growing-state", "Loop", "opset5", [f32(1, 3)], growing)
 
-    def until(ov):
-        import openvino.opset13 as ops
-
-        def make(x, limit):
-            def body(n, s, v, c):
-                twice = ops.multiply(s[0], ops.constant(np.float32(2)))
-                go = ops.less(ops.reduce_max(twice, ops.constant([0])), v[0])
-                return go, [twice], []
-            node, r = loop(ov, ops, ops.constant(np.int64(-1)), ops.constant(True), [x], [limit], (), body)
-            return [node.get_iter_value(r[1], -1), node.get_concatenated_slices(r[1], 0, 1, 1, -1, 0)]
-        return model(ov, ops, [f32(4) + 2, np.float32(100)], make)
-    yield case("until-a-condition", "Loop", "opset5", [f32(4) + 2, np.array(100, np.float32)], until)
-
     def trips(ov):
         import openvino.opset13 as ops
 
