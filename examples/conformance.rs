@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! cargo run --release --example conformance -- FOLDER [PREFIX…]
+//! cargo run --release --example conformance -- --layers FILE.npz CASE
 //! ```
 //!
 //! A case is a folder with `model.xml`, and `inputs.npz` and `outputs.npz` with arrays named by
@@ -10,6 +11,9 @@
 //! largest), layers, milliseconds to load and to evaluate, and how many outputs are inferred less
 //! precisely than the file declares. Fails if a case differs, or uses an operation that is not
 //! supported.
+//!
+//! With `--layers`, every layer of one case is evaluated on what the real runtime gives its inputs
+//! (`tests/vectors/layers.py` writes the file), and what differs is printed.
 
 // An example may print.
 #![allow(clippy::print_stdout, clippy::print_stderr, dead_code)]
@@ -29,6 +33,22 @@ fn main() -> ExitCode {
         eprintln!("usage: conformance FOLDER [PREFIX…]");
         return ExitCode::from(2);
     };
+    if folder == "--layers" {
+        let (Some(layers), Some(case)) = (arguments.next(), arguments.next()) else {
+            eprintln!("usage: conformance --layers FILE.npz CASE");
+            return ExitCode::from(2);
+        };
+        return match irs::check_layers(Path::new(&case), Path::new(&layers)) {
+            Ok(lines) => {
+                lines.iter().for_each(|line| println!("{line}"));
+                ExitCode::from(u8::from(lines.len() > 1))
+            }
+            Err(error) => {
+                eprintln!("{error}");
+                ExitCode::from(2)
+            }
+        };
+    }
     let prefixes: Vec<String> = arguments.collect();
     let (mut agree, mut differ, mut excepted, mut unsupported, mut without) = (0, 0, 0, 0, 0);
     println!(
@@ -56,11 +76,12 @@ fn main() -> ExitCode {
                 unsupported += 1;
                 format!("UNSUPPORTED {operation}")
             }
-            Verdict::Excepted(reason) => {
+            Verdict::Excepted(share, reason) => {
                 excepted += 1;
+                worst = format!("{share:.0}");
                 format!("excepted: {reason}")
             }
-            Verdict::Differs(reason) => {
+            Verdict::Differs(_, reason) => {
                 differ += 1;
                 format!("DIFFERS {reason}")
             }

@@ -7,6 +7,7 @@ mod huge;
 mod irs;
 mod mutations;
 mod onnx;
+mod operations;
 mod reader;
 mod samples;
 mod support;

@@ -158,31 +158,3 @@ fn every_snapshot_has_its_sample() {
     }
     complain(&found);
 }
-
-/// The README's table of operations is the registry.
-#[test]
-fn the_readme_lists_every_operation() {
-    let mut categories: BTreeMap<&str, BTreeMap<&str, Vec<Version>>> = BTreeMap::new();
-    for (category, def) in ovir::ops::supported() {
-        let versions = categories
-            .entry(category)
-            .or_default()
-            .entry(def.name)
-            .or_default();
-        versions.extend(def.versions());
-        versions.sort_unstable();
-    }
-    let mut table = String::from("| category | operations |\n|---|---|\n");
-    for (category, operations) in categories {
-        let names: Vec<String> = operations
-            .into_iter()
-            .flat_map(|(name, versions)| versions.into_iter().map(move |v| format!("{name}-{v}")))
-            .collect();
-        table += &format!("| {category} | {} |\n", names.join(", "));
-    }
-    let readme = fs::read_to_string(project("README.md")).expect("the README");
-    assert!(
-        readme.contains(&table),
-        "the README's table should be\n{table}"
-    );
-}

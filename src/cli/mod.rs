@@ -6,6 +6,7 @@ mod eval;
 mod inputs;
 mod inspect;
 mod json;
+mod operations;
 mod ops;
 mod select;
 mod shapes;

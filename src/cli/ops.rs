@@ -18,6 +18,9 @@ pub(super) struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    /// Print the page of all operations, docs/operations.md
+    #[arg(long, conflicts_with = "json")]
+    markdown: bool,
 }
 
 type Row = (&'static str, &'static str, Vec<Version>);
@@ -43,6 +46,10 @@ fn version_json(version: Version) -> Value {
 }
 
 pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
+    if args.markdown {
+        write!(out, "{}", super::operations::page())?;
+        return Ok(());
+    }
     // One line a type, though several rows of the registry may implement its versions.
     let mut types: Vec<Row> = Vec::new();
     for (category, name, versions) in rows(args) {

@@ -126,7 +126,9 @@ impl<T: Real> Attention<'_, T> {
     fn weigh(&self, i: usize, query: usize, row: &mut [T]) {
         let sink = self.sink.as_ref().map(|sink| sink.row(i, query)[0]);
         let scale = self.scale;
-        let hidden = T::neg_infinity();
+        // Finite, so that a query that may see nothing sees everything alike. What the formula gives,
+        // NaN, would spread from one padded token to all others.
+        let hidden = T::min_value();
         match &self.mask {
             Mask::Causal => {
                 let (row, later) = row.split_at_mut(row.len().min(query + 1));

@@ -33,6 +33,7 @@ pub(crate) mod moving;
 pub(crate) mod non_zero;
 pub(crate) mod normalize;
 pub(crate) mod one_hot;
+pub(crate) mod paged;
 pub(crate) mod patches;
 pub(crate) mod pick;
 pub(crate) mod pool;

@@ -105,7 +105,6 @@ impl OpDef {
     }
 
     /// The same row in a list outside the opsets, where versions have no numbers.
-    #[cfg(feature = "tokenizers")]
     pub(crate) const fn outside(self, list: &'static str) -> Self {
         Self {
             opsets: &[],

@@ -222,6 +222,10 @@ mod tests {
             Some("15")
         );
         assert_eq!(version("StringTensorPack", "").as_deref(), Some("15"));
+        for list in ["extension", "experimental", ""] {
+            let found = version("PagedAttentionExtension", list);
+            assert_eq!(found.as_deref(), Some("extension"));
+        }
         for unknown in ["", "opset15", "ie_internal_opset", "opset01"] {
             assert_eq!(version("Nothing", unknown), None);
         }

@@ -7,6 +7,7 @@ mod group_normalization;
 mod lrn;
 mod mvn;
 mod normalize_l2;
+mod rms;
 #[cfg(test)]
 mod tests;
 
@@ -25,4 +26,5 @@ pub(super) const OPS: &[OpDef] = &[
     def::<mvn::Mvn2>("MVN", &[2]),
     def::<mvn::Mvn>("MVN", &[6]),
     def::<normalize_l2::NormalizeL2>("NormalizeL2", &[1]),
+    def::<rms::Rms>("RMS", &[]).outside("ie_internal_opset"),
 ];

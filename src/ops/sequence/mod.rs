@@ -6,6 +6,8 @@ mod gru;
 mod lengths;
 mod lstm;
 mod one_hot;
+mod paged_attention;
+mod paged_call;
 mod recurrent;
 mod rnn;
 mod scaled_dot_product_attention;
@@ -27,6 +29,7 @@ pub(super) const OPS: &[OpDef] = &[
         "ScaledDotProductAttention",
         &[13],
     ),
+    def::<paged_attention::PagedAttention>("PagedAttentionExtension", &[]).outside("extension"),
     def::<rnn::RnnCell>("RNNCell", &[1]),
     def::<rnn::RnnSequence>("RNNSequence", &[5]),
 ];
