@@ -124,6 +124,54 @@ fn scatter_elements(bencher: Bencher<'_, '_>, reduction: &str) {
     );
 }
 
+/// Pairs of elements, the second of which are broadcast: as many, one, one a channel, one a column.
+#[divan::bench(args = ["64,128,56,56", "", "128,1,1", "56", "64,128,56,1"])]
+fn add_broadcast(bencher: Bencher<'_, '_>, shape: &str) {
+    let sizes = shape.split(',').filter_map(|size| size.parse().ok());
+    let inputs = [
+        random(ElementType::F32, &[64, 128, 56, 56], None),
+        random(ElementType::F32, &sizes.collect::<Vec<_>>(), None),
+    ];
+    evaluate(
+        bencher,
+        None,
+        model(&inputs, |graph, inputs| {
+            graph.add("y", "Add", "opset1", &[], inputs).expect("Add")
+        }),
+    );
+}
+
+/// Images with their three channels last, less a mean for each.
+#[divan::bench(args = [ElementType::F32, ElementType::F16])]
+fn subtract_channels_last(bencher: Bencher<'_, '_>, ty: ElementType) {
+    let inputs = [random(ty, &[8, 512, 512, 3], None), random(ty, &[3], None)];
+    evaluate(
+        bencher,
+        None,
+        model(&inputs, |graph, inputs| {
+            graph
+                .add("y", "Subtract", "opset1", &[], inputs)
+                .expect("Subtract")
+        }),
+    );
+}
+
+/// Powers with a usual exponent, and with another.
+#[divan::bench(args = [2.0, 0.5, 2.5])]
+fn power(bencher: Bencher<'_, '_>, exponent: f32) {
+    let data = random(ElementType::F32, &[1 << 22], None);
+    evaluate(
+        bencher,
+        None,
+        model(&[data], |graph, inputs| {
+            let exponent = graph.constant("exponent", Tensor::scalar(exponent));
+            graph
+                .add("y", "Power", "opset1", &[], &[inputs[0], exponent])
+                .expect("Power")
+        }),
+    );
+}
+
 /// 64 MB over the first, the last, and all axes.
 #[divan::bench(args = [&[0i64][..], &[1], &[0, 1]])]
 fn reduce_sum(bencher: Bencher<'_, '_>, axes: &[i64]) {

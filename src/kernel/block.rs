@@ -61,8 +61,16 @@ struct Cursor<'a, C> {
     start: usize,
     /// The one element repeated along the last axis, if `start` is still the same.
     repeated: Option<(usize, C)>,
+    /// How many elements of the block, from the first on, are the repeated one.
+    filled: usize,
+    /// A short run along the last axis that is repeated, written out as often as a block needs, and
+    /// where it begins in the operand.
+    pattern: Option<(usize, Vec<C>)>,
     block: [C; BLOCK],
 }
+
+/// Longer runs are not written out.
+const LONGEST_PATTERN: usize = 2048;
 
 impl<'a, C: Compute> Cursor<'a, C> {
     fn new(operand: &'a Operand<'a>, mut index: usize) -> Self {
@@ -81,6 +89,8 @@ impl<'a, C: Compute> Cursor<'a, C> {
             steps,
             start,
             repeated: None,
+            filled: 0,
+            pattern: None,
             block: [C::default(); BLOCK],
         }
     }
@@ -97,6 +107,14 @@ impl<'a, C: Compute> Cursor<'a, C> {
                 return &native[from..from + len];
             }
         }
+        if self.follow_pattern(len) {
+            let step = self.steps[last];
+            self.advance_runs(len);
+            return match &self.pattern {
+                Some((_, elements)) => &elements[step..step + len],
+                None => &[],
+            };
+        }
         let mut done = 0;
         while done < len {
             let step = self.steps[last];
@@ -106,6 +124,46 @@ impl<'a, C: Compute> Cursor<'a, C> {
             done += run;
         }
         &self.block[..len]
+    }
+
+    /// Writes out the run along the last axis, if the next `len` elements are of that run again and
+    /// again.
+    fn follow_pattern(&mut self, len: usize) -> bool {
+        let &[.., (times, 0), (n, 1)] = &self.operand.axes[..] else {
+            return false;
+        };
+        let last = self.operand.axes.len() - 1;
+        let left = (times - self.steps[last - 1]) * n - self.steps[last];
+        // Where runs begin anew after a few blocks, they would be written out for nothing.
+        if n > LONGEST_PATTERN || left < len || times.saturating_mul(n) < 8 * (n + BLOCK) {
+            return false;
+        }
+        match &self.pattern {
+            Some((start, _)) if *start == self.start => {}
+            _ => {
+                let mut elements = vec![C::default(); n + BLOCK];
+                let (run, more) = elements.split_at_mut(n);
+                C::widen_bytes(self.operand.ty, self.operand.bytes, self.start, run);
+                more.iter_mut()
+                    .zip(run.iter().cycle())
+                    .for_each(|(x, &y)| *x = y);
+                self.pattern = Some((self.start, elements));
+            }
+        }
+        true
+    }
+
+    /// Goes on by `len` elements, not beyond the end of the run along the last axis but one.
+    fn advance_runs(&mut self, len: usize) {
+        let axes = &self.operand.axes;
+        let last = axes.len() - 1;
+        let (n, to) = (axes[last].0, self.steps[last] + len);
+        self.steps[last - 1] += to / n;
+        self.steps[last] = to % n;
+        if self.steps[last - 1] == axes[last - 1].0 {
+            self.steps[last - 1] -= 1;
+            self.advance(n);
+        }
     }
 
     /// How many elements are left of the run along the last axis.
@@ -130,6 +188,7 @@ impl<'a, C: Compute> Cursor<'a, C> {
         let Operand { ty, bytes, .. } = *self.operand;
         let out = &mut self.block[at..at + len];
         if stride == 1 {
+            self.filled = 0;
             match self.native {
                 Some(native) => out.copy_from_slice(&native[from..from + len]),
                 None => C::widen_bytes(ty, bytes, from, out),
@@ -139,13 +198,17 @@ impl<'a, C: Compute> Cursor<'a, C> {
         let x = match self.repeated {
             Some((index, x)) if index == from => x,
             _ => {
+                self.filled = 0;
                 let mut one = [C::default()];
                 C::widen_bytes(ty, bytes, from, &mut one);
                 one[0]
             }
         };
         self.repeated = Some((from, x));
-        out.fill(x);
+        if at + len > self.filled {
+            out.fill(x);
+            self.filled = if at <= self.filled { at + len } else { 0 };
+        }
     }
 
     /// Goes on by `len` elements, not beyond the end of the run.

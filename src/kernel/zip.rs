@@ -144,6 +144,29 @@ mod tests {
         assert!(wide.chunks(row).all(|row| row == [1.0, 2.0, 3.0]));
     }
 
+    /// Short runs that are repeated, and others after some time, in all types of elements.
+    #[test]
+    fn patterns() {
+        for ty in [ElementType::I32, ElementType::U8, ElementType::U3] {
+            for (n, times) in [(3, 1500), (1, 5000), (700, 90), (8, 600), (7, 3)] {
+                let b = numbered(ty, &[4, 1, n]);
+                let a = Tensor::scalar(1i64);
+                let shape = Shape::from([4, times, n]);
+                let mut out = Tensor::zeros(ElementType::I64, shape).expect("small");
+                let a = crate::tensor::convert::convert(&a, ty).expect("integers");
+                zip::<i64, i64>([(&a, 3), (&b, 0)], &mut out, &|a, b, out| {
+                    for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
+                        *out = a + b;
+                    }
+                });
+                let b = to_i64(&b);
+                let runs = b.chunks(n).flat_map(|run| std::iter::repeat_n(run, times));
+                let expected = runs.flatten().map(|&x| x + 1);
+                assert!(to_i64(&out).into_iter().eq(expected), "{ty} {n} {times}");
+            }
+        }
+    }
+
     proptest! {
         #[test]
         fn agrees_with_the_definition(

@@ -115,6 +115,11 @@ impl Op for SparseFillEmptyRows {
         let picks = PickOr { places: picks };
         move_elements(&picks, &[values, default], std::slice::from_mut(out_values))
     }
+
+    fn allowed(&self, inputs: &[Input<'_>], index: usize) -> Option<(i64, i64)> {
+        let sizes = inputs.get(1).filter(|_| index == 2)?.ints()?;
+        Some((0, sizes.into_iter().min()? - 1))
+    }
 }
 
 /// How many elements there are: what both inputs say.
