@@ -4,6 +4,8 @@ mod api;
 mod constants;
 mod control;
 mod huge;
+// The example `conformance` uses all of it.
+#[allow(dead_code)]
 mod irs;
 mod mutations;
 mod onnx;

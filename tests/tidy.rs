@@ -1,10 +1,8 @@
 //! What holds for the whole tree and no compiler checks.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-
-use ovir::op::Version;
 
 use crate::support::{files, project};
 
