@@ -112,6 +112,7 @@ impl<'a> Strings<'a> {
     #[cfg(feature = "tokenizers")]
     pub(crate) const PARTS: usize = 3;
 
+    #[cfg(feature = "tokenizers")]
     /// Checks the types and shapes of the three inputs at `at`; there are that many.
     pub(crate) fn expect(inputs: &[Input<'_>], at: usize, what: &str) -> Result<(), OpError> {
         expect_ranges(&inputs[at], &inputs[at + 1], &[ElementType::I32], what)?;

@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::op::{Input, Io, Op, OpError, Outputs, bail, ensure};
 use crate::ops::strings::{Packed, Strings};
-use crate::tensor::{ElementType, PartialShape, Shape, Tensor};
+use crate::tensor::ElementType;
+#[cfg(feature = "tokenizers")]
+use crate::tensor::{PartialShape, Shape, Tensor};
 
 /// Begins, ends and symbols of strings.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
