@@ -33,25 +33,46 @@ fn the_page_of_operations_is_what_the_command_prints() {
     hold(&project("docs/operations.md"), &page);
 }
 
-/// The document with Parameters of another element type in place of those of the first one's, and
-/// the first one's; `None` if constants are of that type too.
-fn retyped(document: &str, ty: ElementType) -> Option<String> {
-    let marker = "type=\"Parameter\"";
-    let first = document.find(marker)?;
-    let old = document[first..].split("element_type=\"").nth(1)?;
-    let old = format!("element_type=\"{}\"", old.split('"').next()?);
-    let new = format!("element_type=\"{ty}\"");
-    let mut layers = Vec::new();
-    for layer in document.split("<layer ") {
-        if layer.contains("type=\"Const\"") && layer.contains(&old) && old != new {
-            return None;
+fn attribute<'d>(layer: &'d str, name: &str) -> Option<&'d str> {
+    let start = layer.find(&format!(" {name}=\""))? + name.len() + 3;
+    layer[start..].split('"').next()
+}
+
+/// The document with Parameters and constants of another element type in place of those of the
+/// first Parameter's; such constants are zeros, which stand in the weights at `zeros`.
+fn retyped(document: &str, ty: ElementType, zeros: usize) -> Option<String> {
+    let is = |layer: &str, wanted: &str| attribute(layer, "type") == Some(wanted);
+    let mut layers = document.split("<layer");
+    let first = layers.find(|layer| is(layer, "Parameter"))?;
+    let old = attribute(first, "element_type")?;
+    let layers = document.split("<layer").map(|layer| {
+        if attribute(layer, "element_type") != Some(old) {
+            return layer.to_owned();
         }
-        layers.push(match layer.contains(marker) {
-            true => layer.replace(&old, &new),
-            false => layer.to_owned(),
-        });
-    }
-    Some(layers.join("<layer "))
+        let parameter = is(layer, "Parameter");
+        if !parameter && !is(layer, "Const") {
+            return layer.to_owned();
+        }
+        let from = format!("element_type=\"{old}\"");
+        let mut layer = layer.replacen(&from, &format!("element_type=\"{ty}\""), 1);
+        if !parameter && ty.name() != old {
+            let sizes = attribute(&layer, "shape").unwrap_or_default().split(',');
+            let count: usize = sizes
+                .filter_map(|d| d.trim().parse::<usize>().ok())
+                .product();
+            let bytes = ty.storage_bytes(count).unwrap_or(0);
+            for (name, value) in [("offset", zeros), ("size", bytes)] {
+                let now = attribute(&layer, name).unwrap_or_default().to_owned();
+                layer = layer.replacen(
+                    &format!(" {name}=\"{now}\""),
+                    &format!(" {name}=\"{value}\""),
+                    1,
+                );
+            }
+        }
+        layer
+    });
+    Some(layers.collect::<Vec<_>>().join("<layer"))
 }
 
 /// The types that inference takes, in words where there are some.
@@ -102,12 +123,11 @@ fn element_types_are_what_inference_takes() {
         let mut asked = 0;
         for case in unpack(&archive).into_values() {
             let document = String::from_utf8_lossy(&case["model.xml"]).into_owned();
-            let weights = case.get("model.bin").cloned().unwrap_or_default();
-            if retyped(&document, ElementType::Dynamic).is_none() {
-                continue;
-            }
+            let mut weights = case.get("model.bin").cloned().unwrap_or_default();
+            let zeros = weights.len().next_multiple_of(64);
+            weights.resize(zeros + (1 << 16), 0);
             for (index, ty) in ElementType::ALL.into_iter().enumerate() {
-                let Some(document) = retyped(&document, ty) else {
+                let Some(document) = retyped(&document, ty, zeros) else {
                     continue;
                 };
                 let model = Model::from_bytes("m.xml", document.into_bytes(), weights.clone());

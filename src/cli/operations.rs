@@ -19,12 +19,14 @@ pub(super) fn page() -> String {
         "# Operations\n\n\
          Every operation and version that `ovir` evaluates, made by `ovir ops --markdown`. A version is the\n\
          opset that introduced it; `extension` is the list of OpenVINO Tokenizers and of internal operations.\n\
-         Element types are those of the first input. Deviations from the real runtime, or what the\n\
+         Element types are those of the first input that is no constant (–: there is none to ask). Deviations from the real runtime, or what the\n\
          documents leave open, stand in [deviations.md](deviations.md): the number tells how many rows there.\n",
     );
-    let types: BTreeMap<&str, &str> = ELEMENT_TYPES
+    let types = ELEMENT_TYPES
         .lines()
-        .filter_map(|line| line.split_once(": "))
+        .filter_map(|line| line.split_once(": "));
+    let types: BTreeMap<String, &str> = types
+        .map(|(key, types)| (key.to_ascii_lowercase(), types))
         .collect();
     let mut count = 0;
     for (category, operations) in by_category() {
@@ -34,7 +36,15 @@ pub(super) fn page() -> String {
         );
         for (name, version) in operations {
             let key = format!("{name}-{version}");
-            let types = types.get(&*key).copied().unwrap_or("any");
+            let unknown = if category == "infrastructure" {
+                "any"
+            } else {
+                "–"
+            };
+            let types = types
+                .get(&key.to_ascii_lowercase())
+                .copied()
+                .unwrap_or(unknown);
             let deviations = match deviations(name, &version.to_string()) {
                 0 => String::new(),
                 rows => format!("[{rows}](deviations.md)"),
