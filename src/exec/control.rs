@@ -14,6 +14,15 @@ impl Run<'_, '_> {
     /// The outputs of a layer with bodies.
     pub(super) fn control(&mut self, at: At, role: Role, inputs: &[&Tensor]) -> Result<Tensors> {
         let bodies = at.node(self.model).bodies();
+        let needed = match role {
+            Role::If => 1,
+            Role::Loop => 2,
+            _ => 0,
+        };
+        if inputs.len() < needed {
+            let message = format!("expected at least {needed} inputs, got {}", inputs.len());
+            return Err(at.error(self.model, Kind::Shape, message));
+        }
         let tensors = match (role, bodies) {
             (Role::If, bodies) => {
                 let taken = if self.condition(at, inputs[0])? {
@@ -77,7 +86,7 @@ impl Run<'_, '_> {
                 graph: body.graph,
                 id: terminal.node,
             };
-            let inferred = &inner.fact(model).outputs[0];
+            let inferred = &inner.inferred(model);
             if !fits(inferred, value) {
                 return Err(unexpected(inner.place(model), inferred, value));
             }
@@ -237,7 +246,11 @@ impl Run<'_, '_> {
     /// The number of an iteration, as the body's Parameter takes it.
     fn iteration(&self, at: At, body: &Body, parameter: usize, iteration: u64) -> Result<Tensor> {
         let terminal = &self.model.graphs()[body.graph].inputs()[parameter];
-        let wanted = &self.model.fact(body.graph, terminal.node).outputs[0];
+        let inner = At {
+            graph: body.graph,
+            id: terminal.node,
+        };
+        let wanted = inner.inferred(self.model);
         let number = Tensor::scalar(iteration.cast_signed());
         let number = match wanted.element_type {
             ty if ty.is_static() => convert::convert(&number, ty),
@@ -264,7 +277,11 @@ impl Run<'_, '_> {
         let terminal = &model.graphs()[body.graph].outputs()[result];
         let Some(first) = parts.first() else {
             // Without an iteration there is nothing along the axis, and no other size to know.
-            let inferred = &model.fact(body.graph, terminal.node).outputs[0];
+            let inner = At {
+                graph: body.graph,
+                id: terminal.node,
+            };
+            let inferred = inner.inferred(model);
             let dims = inferred.shape.dims().unwrap_or_default();
             let mut dims: Shape = dims.iter().map(|d| d.value().unwrap_or(0)).collect();
             let axis = normalize_axis(slice.axis, dims.rank()).map_err(|e| failed(model, e))?;

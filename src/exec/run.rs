@@ -131,7 +131,7 @@ impl<'r, 'o> Run<'r, 'o> {
 
     /// What the evaluation before left in a variable, its initial value, or zeros.
     fn read_value(&mut self, at: At, op: &dyn Op, inputs: &[&Tensor]) -> Result<Tensors> {
-        let inferred = &at.fact(self.model).outputs[0];
+        let inferred = &at.inferred(self.model);
         let left = op.variable().and_then(|variable| self.state.get(variable));
         let tensor = match (left, inputs) {
             (Some(left), _) => left.clone(),
@@ -172,6 +172,16 @@ impl At {
 
     pub(super) fn error(self, model: &Model, kind: Kind, message: impl Into<String>) -> Error {
         Error::at(self.place(model), kind, message)
+    }
+
+    /// Type and shape of the first output. A model that was only looked at, not inferred, may know
+    /// nothing of it.
+    pub(super) fn inferred(self, model: &Model) -> Output {
+        self.fact(model)
+            .outputs
+            .first()
+            .cloned()
+            .unwrap_or_default()
     }
 
     pub(super) fn fact(self, model: &Model) -> &Fact {
