@@ -15,12 +15,16 @@ pub(crate) struct ReadValue {
     variable_id: String,
     #[serde(default, skip_serializing_if = "is_dynamic")]
     variable_type: ElementType,
-    #[serde(default = "PartialShape::dynamic")]
+    #[serde(default = "PartialShape::dynamic", skip_serializing_if = "is_unknown")]
     variable_shape: PartialShape,
 }
 
 fn is_dynamic(ty: &ElementType) -> bool {
     !ty.is_static()
+}
+
+fn is_unknown(shape: &PartialShape) -> bool {
+    shape.rank().is_none()
 }
 
 impl Op for ReadValue {
