@@ -273,6 +273,31 @@ fn inner_tensors_are_dumped_without_changing_a_result() {
 }
 
 #[test]
+fn variables_are_written_and_read_back() {
+    let (_folder, path) = temporary();
+    let file = path("state.npz");
+    let model = "ir-samples/ops/infrastructure/assign-6/example-1.xml";
+    let inputs = "ir-samples/ops/infrastructure/assign-6/example-1.inputs.json";
+    let eval = ["eval", model, "-i", inputs];
+    let first = ok(&[&eval[..], &["--state-output", text(&file)]].concat());
+    let second = ok(&[&eval[..], &["--state", text(&file)]].concat());
+    let after = |printed: &str, name: &str| {
+        let start = printed.find(&format!("{name}: ")).expect("an output") + name.len();
+        printed[start..].split("\nwrote").next().map(str::to_owned)
+    };
+    // What the first left in the variable is what the second finds there.
+    let found = after(&second, "state").expect("text");
+    let found = found.split("\nnew_value").next().expect("text");
+    assert_eq!(
+        Some(found.trim()),
+        after(&first, "new_value").as_deref().map(str::trim)
+    );
+    let message = fails(&["eval", GATHER, "--state", text(&file)], 2);
+    assert!(message.contains("the model has no variables"), "{message}");
+    fails(&[&eval[..], &["--state", "nowhere.npz"]].concat(), 3);
+}
+
+#[test]
 fn fragments_take_types_from_the_values() {
     let fragment = "ir-samples/fragments/movement/scatter-elements-update-12/layer-1.xml";
     let inputs = [

@@ -90,6 +90,9 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
     if let Some(dump) = &mut dump {
         observers.push(dump);
     }
+    if args.state.is_some() || args.state_output.is_some() {
+        state::expect_variables(&model)?;
+    }
     let mut request = model.infer_request();
     if let Some(path) = &args.state {
         state::read(&mut request, path, &limits)?;

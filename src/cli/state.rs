@@ -7,7 +7,7 @@ use super::eval::{Format, file_error, write_entries};
 use crate::error::{Error, Kind, quoted};
 use crate::io;
 use crate::limits::Limits;
-use crate::model::InferRequest;
+use crate::model::{InferRequest, Model};
 use crate::tensor::Tensor;
 
 /// Sets the variables that a file has entries for.
@@ -27,6 +27,15 @@ pub(super) fn read(
             _ => tensor,
         };
         request.set_variable(&id, tensor)?;
+    }
+    Ok(())
+}
+
+/// Refuses to keep the variables of a model that has none.
+pub(super) fn expect_variables(model: &Model) -> Result<(), Failure> {
+    if model.variables().is_empty() {
+        let message = "the model has no variables (ReadValue) to keep";
+        return Err(Failure::Usage(message.to_owned()));
     }
     Ok(())
 }
