@@ -449,10 +449,16 @@ mod tests {
 
     #[test]
     fn real_models_agree() {
-        let folder =
-            std::env::var_os("OVIR_IRS").map_or_else(|| project("../shared/irs"), PathBuf::from);
+        let named = std::env::var_os("OVIR_IRS").map(PathBuf::from);
+        let folder = named.clone().unwrap_or_else(|| project("../shared/irs"));
         let mut failed = Vec::new();
-        for case in cases(&folder) {
+        let cases = cases(&folder);
+        assert!(
+            named.is_none() || !cases.is_empty(),
+            "OVIR_IRS names {}, which holds no cases",
+            folder.display()
+        );
+        for case in cases {
             let small = case.parent().is_some_and(|parent| parent.ends_with("ops"));
             // Without optimisation whole models take too long to evaluate.
             let report = check(&case, small || !cfg!(debug_assertions));
