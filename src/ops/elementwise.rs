@@ -1,5 +1,7 @@
 //! What elementwise operations of two inputs share: types, shapes, known values.
 
+use std::fmt::{self, Debug};
+
 use crate::op::attrs::AutoBroadcastSpec;
 use crate::op::broadcast::{alignment, broadcast};
 use crate::op::{Input, Io, OpError, Output, bail, ensure};
@@ -26,6 +28,17 @@ pub(super) fn infer_pair(
         }
     };
     Ok((ty, broadcast(&a.shape, &b.shape, spec)?))
+}
+
+/// Shows an operation of a function and a rule of broadcasting under the function's name.
+pub(super) fn debug<F: Debug + Default>(
+    f: &mut fmt::Formatter<'_>,
+    broadcast: &AutoBroadcastSpec,
+) -> fmt::Result {
+    f.debug_struct(&format!("{:?}", F::default()))
+        .field("auto_broadcast", &broadcast.auto_broadcast)
+        .field("axis", &broadcast.axis)
+        .finish()
 }
 
 /// The two inputs with the axes where they begin in the output, and the output.

@@ -10,7 +10,7 @@ use crate::kernel::dispatch::{Lane, lane};
 use crate::kernel::zip::zip;
 use crate::op::attrs::AutoBroadcastSpec;
 use crate::op::{Input, Io, Op, OpError, Output, Outputs, bail, ensure};
-use crate::ops::elementwise::{infer_pair, infer_ranges, pair};
+use crate::ops::elementwise::{self, infer_pair, infer_ranges, pair};
 use crate::tensor::convert::{BLOCK, widen};
 use crate::tensor::{Shape, Tensor, ValueRange};
 
@@ -90,10 +90,7 @@ pub(crate) struct Binary<F> {
 
 impl<F: Function> Debug for Binary<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct(&format!("{:?}", F::default()))
-            .field("auto_broadcast", &self.broadcast.auto_broadcast)
-            .field("axis", &self.broadcast.axis)
-            .finish()
+        elementwise::debug::<F>(f, &self.broadcast)
     }
 }
 

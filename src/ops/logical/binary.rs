@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::kernel::zip::zip;
 use crate::op::attrs::AutoBroadcastSpec;
 use crate::op::{Input, Io, Op, OpError, Output, Outputs, ensure};
-use crate::ops::elementwise::{infer_pair, pair, pair_ranges};
+use crate::ops::elementwise::{self, infer_pair, pair, pair_ranges};
 use crate::ops::interval;
 use crate::tensor::{ElementType, ValueRange};
 
@@ -28,10 +28,7 @@ pub(crate) struct Binary<F> {
 
 impl<F: Function> Debug for Binary<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct(&format!("{:?}", F::default()))
-            .field("auto_broadcast", &self.broadcast.auto_broadcast)
-            .field("axis", &self.broadcast.axis)
-            .finish()
+        elementwise::debug::<F>(f, &self.broadcast)
     }
 }
 
