@@ -52,6 +52,7 @@ pub(crate) mod scatter;
 pub(crate) mod scatter_slices;
 pub(crate) mod search;
 pub(crate) mod select;
+pub(crate) mod simd;
 pub(crate) mod softmax;
 pub(crate) mod strided;
 pub(crate) mod suppression;

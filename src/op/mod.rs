@@ -8,6 +8,7 @@ pub mod attrs;
 mod axis;
 pub mod broadcast;
 mod def;
+mod fuse;
 mod input;
 
 use std::any::Any;
@@ -22,6 +23,7 @@ pub(crate) use axis::{
 pub(crate) use def::made;
 pub use def::{AttributeList, LayerData, OpDef, Version, Weights};
 pub(crate) use def::{NoWeights, ReadError, ReadResult, def, def_with, fixed};
+pub use fuse::{Elementwise, Finish, Prepared};
 pub use input::Input;
 pub(crate) use input::{expect_index_type, expect_indices_fit, merge_types, same_dimension};
 
@@ -98,6 +100,36 @@ pub trait Op: Any + Debug + Send + Sync {
     /// The role in the graph's signature.
     fn role(&self) -> Role {
         Role::Inner
+    }
+
+    /// The operation as a function of elements, if it is one of `f32` under NumPy's broadcasting: a
+    /// compiled model joins such operations to those before them.
+    fn elementwise(&self) -> Option<&dyn Elementwise> {
+        None
+    }
+
+    /// The operation with constant inputs taken in, weights in the order that suits the machine for
+    /// example. What takes long is left to the first evaluation. Inputs are of exact types; shapes
+    /// may be open.
+    fn prepare(&self, _inputs: &[Input<'_>]) -> Option<Prepared> {
+        None
+    }
+
+    /// Whether [`Op::eval_finishing`] calls `finish` where it pays. Asked of operations whose output
+    /// 0 is `f32`.
+    fn finishes(&self) -> bool {
+        false
+    }
+
+    /// As [`Op::eval`], and calls `finish` for all elements of output 0, each once, in parts of any
+    /// size and in any order, maybe from several threads.
+    ///
+    /// # Errors
+    /// As [`Op::eval`].
+    fn eval_finishing(&self, mut io: Io<'_>, finish: Finish<'_>) -> Result<(), OpError> {
+        self.eval(io.reborrow())?;
+        finish(0, io.outputs[0].as_mut_slice()?);
+        Ok(())
     }
 
     /// The id of the variable that is read or written.
@@ -195,6 +227,16 @@ pub struct Io<'a> {
     /// The outputs, allocated as inferred with unspecified elements: every element must be
     /// written. An output whose size depends on data is empty; the operation puts a tensor there.
     pub outputs: &'a mut [Tensor],
+}
+
+impl Io<'_> {
+    /// The same inputs and outputs for a part of the time.
+    pub fn reborrow(&mut self) -> Io<'_> {
+        Io {
+            inputs: self.inputs,
+            outputs: self.outputs,
+        }
+    }
 }
 
 /// Why an operation refuses its inputs.

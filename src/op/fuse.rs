@@ -1,0 +1,25 @@
+//! What operations tell of themselves so that a compiled model can join them.
+
+use smallvec::SmallVec;
+
+use super::Op;
+
+/// A function of elements of `f32` at the same place of each input, for operations whose inputs are
+/// broadcast as NumPy does.
+pub trait Elementwise: Sync {
+    /// Computes elements of the output from as many of each input.
+    fn compute(&self, inputs: &[&[f32]], out: &mut [f32]);
+}
+
+/// What is done to the elements of output 0 while they are still in the cache: called once for
+/// each part of it, with the position of the part's first element and the part.
+pub type Finish<'a> = &'a (dyn Fn(usize, &mut [f32]) + Sync);
+
+/// An operation that some of its constant inputs went into.
+#[derive(Debug)]
+pub struct Prepared {
+    /// The operation.
+    pub op: Box<dyn Op>,
+    /// The inputs it still takes, as positions among those it took before.
+    pub inputs: SmallVec<[usize; 4]>,
+}
