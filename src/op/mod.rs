@@ -97,6 +97,11 @@ pub trait Op: Any + Debug + Send + Sync {
         None
     }
 
+    /// Whether the operation is a constant, see [`Op::constant`].
+    fn is_constant(&self) -> bool {
+        false
+    }
+
     /// The role in the graph's signature.
     fn role(&self) -> Role {
         Role::Inner

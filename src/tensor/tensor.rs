@@ -391,21 +391,26 @@ impl Tensor {
     /// Takes the buffer out if no clone shares it, to be used again.
     pub(crate) fn into_spare(self) -> Option<Spare> {
         match self.storage {
-            Storage::Owned(buffer) => Arc::into_inner(buffer).map(Spare),
+            Storage::Owned(mut buffer) => {
+                Arc::get_mut(&mut buffer).is_some().then_some(Spare(buffer))
+            }
             Storage::Shared(_) | Storage::Strings(_) => None,
         }
     }
 
     /// A tensor in a used buffer, with unspecified elements; the buffer comes back if it is too
     /// small.
-    pub(crate) fn from_spare(ty: ElementType, shape: Shape, spare: Spare) -> Result<Self, Spare> {
-        let Ok(bytes) = storage_bytes(ty, &shape) else {
+    pub(crate) fn from_spare(
+        ty: ElementType,
+        shape: Shape,
+        mut spare: Spare,
+    ) -> Result<Self, Spare> {
+        let bytes = storage_bytes(ty, &shape).ok();
+        let bytes = bytes.filter(|&bytes| bytes <= spare.capacity());
+        let (Some(bytes), Some(buffer)) = (bytes, Arc::get_mut(&mut spare.0)) else {
             return Err(spare);
         };
-        if bytes > spare.capacity() {
-            return Err(spare);
-        }
-        let mut buffer = spare.0.reuse(bytes).expect("the capacity was checked");
+        buffer.set_len(bytes);
         if ty == ElementType::Boolean {
             // Unspecified, but every view must find booleans.
             buffer.bytes_mut().fill(0);
@@ -413,7 +418,7 @@ impl Tensor {
         Ok(Self {
             element_type: ty,
             shape,
-            storage: Storage::Owned(Arc::new(buffer)),
+            storage: Storage::Owned(spare.0),
         })
     }
 
@@ -433,8 +438,9 @@ impl Tensor {
     }
 }
 
-/// A buffer without a tensor.
-pub(crate) struct Spare(Buffer);
+/// A buffer without a tensor. Nobody else looks at it; it keeps its counter, so that it is used again
+/// without an allocation.
+pub(crate) struct Spare(Arc<Buffer>);
 
 impl Spare {
     /// How many bytes fit.
