@@ -33,12 +33,12 @@ fn reduced_block(x: &[f32], out: &mut [f32], fast: fn(f32) -> f32, slow: fn(f32)
 }
 
 impl Functions for f32 {
-    #[inline]
+    #[inline(always)]
     fn exp(x: f32) -> f32 {
         exp_shifted(x, 0)
     }
 
-    #[inline]
+    #[inline(always)]
     fn exp_m1(x: f32) -> f32 {
         let y = if x > 89.0 { 89.0 } else { x };
         let y = if y < -18.0 { -18.0 } else { y };
@@ -50,7 +50,7 @@ impl Functions for f32 {
         if x.abs() < 1e-8 { x } else { y }
     }
 
-    #[inline]
+    #[inline(always)]
     fn ln(x: f32) -> f32 {
         let tiny = x < f32::MIN_POSITIVE;
         let scaled = if tiny { x * WHOLE } else { x };
@@ -71,7 +71,7 @@ impl Functions for f32 {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn ln_1p(x: f32) -> f32 {
         let u = 1.0 + x;
         // What rounding took from the sum.
@@ -89,7 +89,7 @@ impl Functions for f32 {
         if x == 0.0 { x } else { y }
     }
 
-    #[inline]
+    #[inline(always)]
     fn tanh(x: f32) -> f32 {
         let a = x.abs();
         let z = x * x;
@@ -109,7 +109,7 @@ impl Functions for f32 {
         (if a < 0.625 { near } else { far }).copysign(x)
     }
 
-    #[inline]
+    #[inline(always)]
     fn sigmoid(x: f32) -> f32 {
         let e = exp_shifted(-x.abs(), 0);
         let sum = 1.0 + e;
@@ -118,7 +118,7 @@ impl Functions for f32 {
         y - y * (e - (sum - 1.0))
     }
 
-    #[inline]
+    #[inline(always)]
     fn erf(x: f32) -> f32 {
         let a = x.abs();
         let far = 1.0 - erfc_far(a);
@@ -133,7 +133,7 @@ impl Functions for f32 {
         wide(<f64 as Functions>::erf_inv, x)
     }
 
-    #[inline]
+    #[inline(always)]
     fn normal_cdf(x: f32) -> f32 {
         let a = x.abs();
         // Beyond 14.3 it is less than any float.
@@ -149,7 +149,7 @@ impl Functions for f32 {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn sin(x: f32) -> f32 {
         if reducible(x) {
             sin_fast(x)
@@ -158,7 +158,7 @@ impl Functions for f32 {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn cos(x: f32) -> f32 {
         if reducible(x) {
             sin_reduced(x, 1)
@@ -179,7 +179,7 @@ impl Functions for f32 {
         wide(f64::tan, x)
     }
 
-    #[inline]
+    #[inline(always)]
     fn asin(x: f32) -> f32 {
         let a = x.abs();
         let far = FRAC_PI_2 - (2.0 * half_acos(a) - FRAC_PI_2_LO);
@@ -190,7 +190,7 @@ impl Functions for f32 {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn acos(x: f32) -> f32 {
         let a = x.abs();
         let far = 2.0 * half_acos(a);
@@ -202,7 +202,7 @@ impl Functions for f32 {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn atan(x: f32) -> f32 {
         let a = x.abs();
         // The tangents of one and three eighths of pi.
@@ -232,7 +232,7 @@ impl Functions for f32 {
         (from + (r + (tail + less))).copysign(x)
     }
 
-    #[inline]
+    #[inline(always)]
     fn sinh(x: f32) -> f32 {
         let a = x.abs();
         let z = x * x;
@@ -252,13 +252,13 @@ impl Functions for f32 {
         if a < 1.0 { near } else { far.copysign(x) }
     }
 
-    #[inline]
+    #[inline(always)]
     fn cosh(x: f32) -> f32 {
         let half = exp_shifted(x.abs(), -1);
         half + 0.25 / half
     }
 
-    #[inline]
+    #[inline(always)]
     fn asinh(x: f32) -> f32 {
         let a = x.abs();
         let z = x * x;
@@ -285,7 +285,7 @@ impl Functions for f32 {
         (if a < 0.5 { near } else { far }).copysign(x)
     }
 
-    #[inline]
+    #[inline(always)]
     fn acosh(x: f32) -> f32 {
         let t = x - 1.0;
         let large = x > 1e10;
@@ -294,7 +294,7 @@ impl Functions for f32 {
         if x < 1.0 { f32::NAN } else { y }
     }
 
-    #[inline]
+    #[inline(always)]
     fn atanh(x: f32) -> f32 {
         let a = x.abs();
         let z = x * x;
@@ -315,26 +315,26 @@ impl Functions for f32 {
         if a < 0.5 { near } else { far.copysign(x) }
     }
 
-    #[inline]
+    #[inline(always)]
     fn floor(x: f32) -> f32 {
         let y = <f32 as Functions>::round_half_even(x);
         (if y > x { y - 1.0 } else { y }).copysign(x)
     }
 
-    #[inline]
+    #[inline(always)]
     fn ceil(x: f32) -> f32 {
         let y = <f32 as Functions>::round_half_even(x);
         (if y < x { y + 1.0 } else { y }).copysign(x)
     }
 
-    #[inline]
+    #[inline(always)]
     fn round_half_even(x: f32) -> f32 {
         let a = x.abs();
         let y = (a + WHOLE) - WHOLE;
         if a < WHOLE { y.copysign(x) } else { x }
     }
 
-    #[inline]
+    #[inline(always)]
     fn round_half_away(x: f32) -> f32 {
         let a = x.abs();
         let y = (a + WHOLE) - WHOLE;
