@@ -1,8 +1,10 @@
 //! Quantises numbers to levels between two limits, and gives the numbers that the levels stand for.
 
 use super::block::{Operand, runs};
+use super::map;
 use super::math;
 use super::real::Real;
+use super::simd::vectorize;
 use crate::tensor::Tensor;
 use crate::tensor::convert::BLOCK;
 
@@ -14,7 +16,7 @@ struct Limits<T> {
 
 impl<T: Real> Limits<T> {
     /// The number that stands for the level of `x`; `steps` is one less than the levels.
-    #[inline]
+    #[inline(always)]
     fn quantize(&self, x: T, steps: T) -> T {
         let ([low, high], [out_low, out_high]) = (self.input, self.output);
         let level = math::round_half_even((x - low) / (high - low) * steps);
@@ -43,16 +45,22 @@ pub(crate) fn fake_quantize<T: Real>(
                 input: [a, b],
                 output: [c, d],
             };
-            each(x, out, |x| limits.quantize(x, steps));
+            each(
+                x,
+                out,
+                #[inline(always)]
+                |x| limits.quantize(x, steps),
+            );
         }
         _ => each_its_own(x, limits, steps, out),
     });
 }
 
+#[inline(always)]
 fn each<T: Real>(x: &[T], out: &mut [T], f: impl Fn(T) -> T) {
     match *x {
         [x] => out.fill(f(x)),
-        _ => out.iter_mut().zip(x).for_each(|(out, &x)| *out = f(x)),
+        _ => map::each(x, out, f),
     }
 }
 
@@ -69,14 +77,23 @@ fn each_its_own<T: Real>(x: &[T], limits: [&[T]; 4], steps: T, out: &mut [T]) {
             _ => all[..len].copy_from_slice(some),
         }
     }
-    let [x, a, b, c, d] = all.each_ref().map(|all| &all[..len]);
-    for ((((out, &x), (&a, &b)), &c), &d) in
-        out.iter_mut().zip(x).zip(a.iter().zip(b)).zip(c).zip(d)
-    {
-        let limits = Limits {
-            input: [a, b],
-            output: [c, d],
-        };
-        *out = limits.quantize(x, steps);
-    }
+    let [x, limits @ ..] = all.each_ref().map(|all| &all[..len]);
+    elements(x, limits, steps, out);
+}
+
+/// Quantises elements, each within limits of its own.
+pub(crate) fn elements<T: Real>(x: &[T], [a, b, c, d]: [&[T]; 4], steps: T, out: &mut [T]) {
+    vectorize(
+        #[inline(always)]
+        || {
+            let limits = a.iter().zip(b).zip(c.iter().zip(d));
+            for ((out, &x), ((&a, &b), (&c, &d))) in out.iter_mut().zip(x).zip(limits) {
+                let limits = Limits {
+                    input: [a, b],
+                    output: [c, d],
+                };
+                *out = limits.quantize(x, steps);
+            }
+        },
+    );
 }

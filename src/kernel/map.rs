@@ -1,6 +1,7 @@
 //! Elementwise functions of one input.
 
 use super::block::{Operand, blocks};
+use super::simd::vectorize;
 use crate::tensor::Tensor;
 use crate::tensor::convert::{Compute, Native};
 
@@ -13,4 +14,18 @@ pub(crate) fn map<C: Compute, O: Native>(
 ) {
     let operand = Operand::new(input, 0, out.shape());
     blocks::<C, O, 1>(&[operand], out, &|[input], out| f(input, out));
+}
+
+/// Writes a function of each element, in a loop for the vectors of the machine: `f` and what it calls
+/// should be inlined always.
+#[inline(always)]
+pub(crate) fn each<C: Copy, O>(x: &[C], out: &mut [O], f: impl Fn(C) -> O) {
+    vectorize(
+        #[inline(always)]
+        || {
+            for (out, &x) in out.iter_mut().zip(x) {
+                *out = f(x);
+            }
+        },
+    );
 }

@@ -4,6 +4,7 @@ use num_traits::PrimInt;
 use num_traits::ops::wrapping::{WrappingAdd, WrappingSub};
 
 use super::real::Real;
+use super::simd::vectorize;
 use crate::tensor::ElementType;
 
 /// Remainders of integers: as [`floats`]. No divisor is zero.
@@ -28,7 +29,12 @@ where
 /// The exact remainder `a - b * q`, where `q` is the quotient rounded down if `FLOOR`, otherwise
 /// towards zero. A remainder of zero has the sign of the divisor, or of the dividend.
 pub(crate) fn floats<T: Real, const FLOOR: bool>(a: &[T], b: &[T], out: &mut [T]) {
-    if T::TYPE != ElementType::F32 || !narrow(a, b, out) {
+    let fast = T::TYPE == ElementType::F32
+        && vectorize(
+            #[inline(always)]
+            || narrow(a, b, out),
+        );
+    if !fast {
         for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
             *out = a % b;
         }
@@ -36,6 +42,15 @@ pub(crate) fn floats<T: Real, const FLOOR: bool>(a: &[T], b: &[T], out: &mut [T]
     if !FLOOR {
         return;
     }
+    vectorize(
+        #[inline(always)]
+        || round_down(b, out),
+    );
+}
+
+/// The remainders of divisions rounded down, from those rounded towards zero.
+#[inline(always)]
+fn round_down<T: Real>(b: &[T], out: &mut [T]) {
     for (out, &b) in out.iter_mut().zip(b) {
         let rest = *out;
         let other_sign = (rest < T::zero()) != (b < T::zero());
@@ -51,6 +66,7 @@ pub(crate) fn floats<T: Real, const FLOOR: bool>(a: &[T], b: &[T], out: &mut [T]
 
 /// The remainders of divisions towards zero in `f64`, which are exact for `f32` if quotients are
 /// not too large; whether they are.
+#[inline(always)]
 fn narrow<T: Real>(a: &[T], b: &[T], out: &mut [T]) -> bool {
     /// A quotient of two `f32` below this that is no integer lies further from one than `f64`
     /// rounds; and its product with the divisor is exact.

@@ -3,10 +3,13 @@
 //! The largest element is subtracted first, so that nothing overflows. Lines of nothing but
 //! negative infinity give NaN, as the formula does.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::math;
 use super::real::Real;
+use super::simd::vectorize;
 
 /// Accumulators along a line: enough for the operations to follow each other without waiting.
 const LANES: usize = 32;
@@ -14,8 +17,14 @@ const LANES: usize = 32;
 /// Columns whose maxima and sums stay in the nearest cache.
 const TILE: usize = 256;
 
-/// Elements one thread computes at a time. Smaller work stays on the calling thread.
+/// Elements one thread computes at a time.
 const PART: usize = 1 << 14;
+
+/// Fewer elements stay on the calling thread.
+const SMALL: usize = 1 << 16;
+
+/// Elements read at a time, so that they are still in the nearest cache when they are used.
+const NEAR: usize = 1 << 11;
 
 /// A block of more elements is computed by all threads.
 const LARGE: usize = 1 << 17;
@@ -54,17 +63,20 @@ pub(crate) fn softmax<T: Real>(
         return;
     }
     let part = (PART / block).max(1) * block;
+    let near = (NEAR / block).max(1) * block;
     let compute = |(i, out): (usize, &mut [T])| {
-        read(i * part, out);
-        for block in out.chunks_exact_mut(block) {
-            if inner == 1 {
-                line(block, kind);
-            } else {
-                columns(block, inner, kind);
+        for (j, out) in out.chunks_mut(near).enumerate() {
+            read(i * part + j * near, out);
+            for block in out.chunks_exact_mut(block) {
+                if inner == 1 {
+                    line(block, kind);
+                } else {
+                    columns(block, inner, kind);
+                }
             }
         }
     };
-    if out.len() <= part {
+    if out.len() <= SMALL {
         out.chunks_mut(part).enumerate().for_each(compute);
     } else {
         out.par_chunks_mut(part).enumerate().for_each(compute);
@@ -72,6 +84,7 @@ pub(crate) fn softmax<T: Real>(
 }
 
 /// The largest element; NaN is passed over.
+#[inline(always)]
 fn maximum<T: Real>(line: &[T]) -> T {
     let mut lanes = [T::neg_infinity(); LANES];
     let (blocks, rest) = line.as_chunks::<LANES>();
@@ -80,16 +93,30 @@ fn maximum<T: Real>(line: &[T]) -> T {
             *max = larger(*max, x);
         }
     }
-    lanes
-        .iter()
-        .chain(rest)
-        .fold(T::neg_infinity(), |max, &x| larger(max, x))
+    let max = join(lanes, larger);
+    rest.iter().fold(max, |max, &x| larger(max, x))
 }
 
+/// What `f` makes of all lanes, of half of them and the other half at a time.
+#[inline(always)]
+fn join<T: Real>(mut lanes: [T; LANES], f: impl Fn(T, T) -> T) -> T {
+    let mut width = LANES / 2;
+    while width > 0 {
+        let (low, high) = lanes.split_at_mut(width);
+        for (low, &mut high) in low.iter_mut().zip(high) {
+            *low = f(*low, high);
+        }
+        width /= 2;
+    }
+    lanes[0]
+}
+
+#[inline(always)]
 fn larger<T: Real>(max: T, x: T) -> T {
     if x > max { x } else { max }
 }
 
+#[inline(always)]
 fn sum<T: Real>(line: &[T]) -> T {
     let mut lanes = [T::zero(); LANES];
     let (blocks, rest) = line.as_chunks::<LANES>();
@@ -98,10 +125,11 @@ fn sum<T: Real>(line: &[T]) -> T {
             *sum += x;
         }
     }
-    lanes.iter().chain(rest).fold(T::zero(), |sum, &x| sum + x)
+    rest.iter().fold(join(lanes, T::add), |sum, &x| sum + x)
 }
 
 /// `exp(x - max)` for each.
+#[inline(always)]
 fn exponentials<T: Real>(line: &mut [T], max: T) {
     for x in line {
         *x = math::exp(*x - max);
@@ -109,6 +137,7 @@ fn exponentials<T: Real>(line: &mut [T], max: T) {
 }
 
 /// `x - max`, and the sum of `exp(x - max)`.
+#[inline(always)]
 fn shift<T: Real>(line: &mut [T], max: T) -> T {
     let mut total = T::zero();
     let mut block = [T::zero(); TILE];
@@ -126,83 +155,133 @@ fn shift<T: Real>(line: &mut [T], max: T) -> T {
 fn line<T: Real>(line: &mut [T], kind: Kind) {
     match kind {
         Kind::Softmax => weights(line, None),
-        Kind::Log => {
-            let max = maximum(line);
-            let log = math::ln(shift(line, max));
-            line.iter_mut().for_each(|x| *x -= log);
-        }
+        Kind::Log => vectorize(
+            #[inline(always)]
+            || {
+                let max = maximum(line);
+                let log = math::ln(shift(line, max));
+                for x in line {
+                    *x -= log;
+                }
+            },
+        ),
     }
 }
 
 /// The softmax of a line, and of one more element that takes its share but has no result.
 pub(crate) fn weights<T: Real>(line: &mut [T], other: Option<T>) {
-    let max = maximum(line);
-    let max = other.map_or(max, |other| larger(max, other));
-    exponentials(line, max);
-    let other = other.map_or(T::zero(), |other| math::exp(other - max));
-    let total = sum(line) + other;
-    line.iter_mut().for_each(|x| *x /= total);
+    vectorize(
+        #[inline(always)]
+        || {
+            let max = maximum(line);
+            let max = other.map_or(max, |other| larger(max, other));
+            exponentials(line, max);
+            let other = other.map_or(T::zero(), |other| math::exp(other - max));
+            let share = T::one() / (sum(line) + other);
+            for x in line {
+                *x *= share;
+            }
+        },
+    );
 }
 
 /// A line for all threads.
 fn long_line<T: Real>(line: &mut [T], kind: Kind) {
-    let maxima: Vec<T> = line.par_chunks(PART).map(maximum).collect();
+    let maxima = line.par_chunks(PART).map(|part| {
+        vectorize(
+            #[inline(always)]
+            || maximum(part),
+        )
+    });
+    let maxima: Vec<T> = maxima.collect();
     let max = maximum(&maxima);
-    let sums: Vec<T> = line
-        .par_chunks_mut(PART)
-        .map(|part| match kind {
-            Kind::Softmax => {
-                exponentials(part, max);
-                sum(part)
-            }
-            Kind::Log => shift(part, max),
-        })
-        .collect();
+    let sums = line.par_chunks_mut(PART).map(|part| {
+        vectorize(
+            #[inline(always)]
+            || match kind {
+                Kind::Softmax => {
+                    exponentials(part, max);
+                    sum(part)
+                }
+                Kind::Log => shift(part, max),
+            },
+        )
+    });
+    let sums: Vec<T> = sums.collect();
     let total = sum(&sums);
-    let log = math::ln(total);
+    let (share, log) = (T::one() / total, math::ln(total));
     line.par_chunks_mut(PART).for_each(|part| match kind {
-        Kind::Softmax => part.iter_mut().for_each(|x| *x /= total),
+        Kind::Softmax => part.iter_mut().for_each(|x| *x *= share),
         Kind::Log => part.iter_mut().for_each(|x| *x -= log),
     });
 }
 
 /// Raises maxima to those of further elements.
+#[inline(always)]
 fn raise<T: Real>(maxima: &mut [T], row: &[T]) {
     for (max, &x) in maxima.iter_mut().zip(row) {
         *max = larger(*max, x);
     }
 }
 
-/// One step of a row of a block: `x - max`, or its exponential; sums of the exponentials.
+/// One step of a row of a block: `x - max`, or its exponential.
+#[inline(always)]
 fn step<T: Real>(row: &mut [T], maxima: &[T], kind: Kind) {
-    for (x, &max) in row.iter_mut().zip(maxima) {
-        *x -= max;
-    }
-    if kind == Kind::Softmax {
-        row.iter_mut().for_each(|x| *x = math::exp(*x));
+    match kind {
+        Kind::Softmax => {
+            for (x, &max) in row.iter_mut().zip(maxima) {
+                *x = math::exp(*x - max);
+            }
+        }
+        Kind::Log => {
+            for (x, &max) in row.iter_mut().zip(maxima) {
+                *x -= max;
+            }
+        }
     }
 }
 
+/// Adds the exponentials of a row to sums.
+#[inline(always)]
 fn add<T: Real>(sums: &mut [T], row: &[T], kind: Kind) {
-    for (sum, &x) in sums.iter_mut().zip(row) {
-        *sum += match kind {
-            Kind::Softmax => x,
-            Kind::Log => math::exp(x),
-        };
+    match kind {
+        Kind::Softmax => {
+            for (sum, &x) in sums.iter_mut().zip(row) {
+                *sum += x;
+            }
+        }
+        Kind::Log => {
+            for (sum, &x) in sums.iter_mut().zip(row) {
+                *sum += math::exp(x);
+            }
+        }
     }
 }
 
-/// The last step of a row: `totals` are sums, or their logarithms.
+/// The last step of a row: `totals` are shares, or logarithms of sums.
+#[inline(always)]
 fn finish<T: Real>(row: &mut [T], totals: &[T], kind: Kind) {
     match kind {
-        Kind::Softmax => row.iter_mut().zip(totals).for_each(|(x, &sum)| *x /= sum),
-        Kind::Log => row.iter_mut().zip(totals).for_each(|(x, &log)| *x -= log),
+        Kind::Softmax => {
+            for (x, &share) in row.iter_mut().zip(totals) {
+                *x *= share;
+            }
+        }
+        Kind::Log => {
+            for (x, &log) in row.iter_mut().zip(totals) {
+                *x -= log;
+            }
+        }
     }
 }
 
+#[inline(always)]
 fn totals<T: Real>(sums: &mut [T], kind: Kind) {
-    if kind == Kind::Log {
-        sums.iter_mut().for_each(|x| *x = math::ln(*x));
+    for x in sums {
+        *x = match kind {
+            Kind::Softmax => T::one() / *x,
+            Kind::Log => math::ln(*x),
+        };
     }
 }
 
@@ -213,20 +292,36 @@ fn columns<T: Real>(block: &mut [T], inner: usize, kind: Kind) {
         let range = start..inner.min(start + TILE);
         let maxima = &mut maxima[..range.len()];
         let sums = &mut sums[..range.len()];
-        maxima.fill(T::neg_infinity());
-        sums.fill(T::zero());
-        for row in block.chunks_exact(inner) {
-            raise(maxima, &row[range.clone()]);
-        }
-        for row in block.chunks_exact_mut(inner) {
-            let row = &mut row[range.clone()];
-            step(row, maxima, kind);
-            add(sums, row, kind);
-        }
-        totals(sums, kind);
-        for row in block.chunks_exact_mut(inner) {
-            finish(&mut row[range.clone()], sums, kind);
-        }
+        vectorize(
+            #[inline(always)]
+            || tile(block, inner, &range, maxima, sums, kind),
+        );
+    }
+}
+
+/// Some of the columns; `maxima` and `sums` have room for as many.
+#[inline(always)]
+fn tile<T: Real>(
+    block: &mut [T],
+    inner: usize,
+    range: &Range<usize>,
+    maxima: &mut [T],
+    sums: &mut [T],
+    kind: Kind,
+) {
+    maxima.fill(T::neg_infinity());
+    sums.fill(T::zero());
+    for row in block.chunks_exact(inner) {
+        raise(maxima, &row[range.clone()]);
+    }
+    for row in block.chunks_exact_mut(inner) {
+        let row = &mut row[range.clone()];
+        step(row, maxima, kind);
+        add(sums, row, kind);
+    }
+    totals(sums, kind);
+    for row in block.chunks_exact_mut(inner) {
+        finish(&mut row[range.clone()], sums, kind);
     }
 }
 
@@ -235,31 +330,49 @@ fn wide_columns<T: Real>(block: &mut [T], inner: usize, kind: Kind) {
     let rows = (PART / inner).max(1) * inner;
     let mut maxima = vec![T::neg_infinity(); inner];
     let read = &*block;
-    maxima
-        .par_chunks_mut(TILE)
-        .enumerate()
-        .for_each(|(i, maxima)| {
-            for row in read.chunks_exact(inner) {
-                raise(maxima, &row[i * TILE..]);
-            }
-        });
+    let tiles = maxima.par_chunks_mut(TILE).enumerate();
+    tiles.for_each(|(i, maxima)| {
+        vectorize(
+            #[inline(always)]
+            || {
+                for row in read.chunks_exact(inner) {
+                    raise(maxima, &row[i * TILE..]);
+                }
+            },
+        );
+    });
     block.par_chunks_mut(rows).for_each(|part| {
-        for row in part.chunks_exact_mut(inner) {
-            step(row, &maxima, kind);
-        }
+        vectorize(
+            #[inline(always)]
+            || {
+                for row in part.chunks_exact_mut(inner) {
+                    step(row, &maxima, kind);
+                }
+            },
+        );
     });
     let mut sums = vec![T::zero(); inner];
     let read = &*block;
     sums.par_chunks_mut(TILE).enumerate().for_each(|(i, sums)| {
-        for row in read.chunks_exact(inner) {
-            add(sums, &row[i * TILE..], kind);
-        }
-        totals(sums, kind);
+        vectorize(
+            #[inline(always)]
+            || {
+                for row in read.chunks_exact(inner) {
+                    add(sums, &row[i * TILE..], kind);
+                }
+                totals(sums, kind);
+            },
+        );
     });
     block.par_chunks_mut(rows).for_each(|part| {
-        for row in part.chunks_exact_mut(inner) {
-            finish(row, &sums, kind);
-        }
+        vectorize(
+            #[inline(always)]
+            || {
+                for row in part.chunks_exact_mut(inner) {
+                    finish(row, &sums, kind);
+                }
+            },
+        );
     });
 }
 

@@ -2,6 +2,7 @@
 
 use super::block::{Operand, blocks};
 use super::moving::Odometer;
+use super::simd::vectorize;
 use crate::op::OpError;
 use crate::tensor::convert::{Compute, Native};
 use crate::tensor::{Tensor, Text};
@@ -19,6 +20,41 @@ pub(crate) fn zip<C: Compute, O: Native>(
     let shape = out.shape().clone();
     let operands = [Operand::new(a, a_at, &shape), Operand::new(b, b_at, &shape)];
     blocks::<C, O, 2>(&operands, out, &|[a, b], out| f(a, b, out));
+}
+
+/// Writes a function of each pair of elements, as [`super::map::each`] does of each element.
+#[inline(always)]
+pub(crate) fn each_pair<A: Copy, B: Copy, O>(
+    a: &[A],
+    b: &[B],
+    out: &mut [O],
+    f: impl Fn(A, B) -> O,
+) {
+    vectorize(
+        #[inline(always)]
+        || {
+            for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
+                *out = f(a, b);
+            }
+        },
+    );
+}
+
+/// The same of each three elements.
+#[inline(always)]
+pub(crate) fn each_triple<T: Copy, O>(
+    [a, b, c]: [&[T]; 3],
+    out: &mut [O],
+    f: impl Fn(T, T, T) -> O,
+) {
+    vectorize(
+        #[inline(always)]
+        || {
+            for (((out, &a), &b), &c) in out.iter_mut().zip(a).zip(b).zip(c) {
+                *out = f(a, b, c);
+            }
+        },
+    );
 }
 
 /// As [`zip`], for strings and an output of booleans.

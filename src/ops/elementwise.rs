@@ -2,9 +2,9 @@
 
 use std::fmt::{self, Debug};
 
-use crate::op::attrs::AutoBroadcastSpec;
+use crate::op::attrs::{AutoBroadcast, AutoBroadcastSpec};
 use crate::op::broadcast::{alignment, broadcast};
-use crate::op::{Input, Io, OpError, Output, bail, ensure};
+use crate::op::{Elementwise, Input, Io, OpError, Output, bail, ensure};
 use crate::tensor::{ElementType, PartialShape, Shape, Tensor, ValueRange};
 
 use super::interval;
@@ -28,6 +28,18 @@ pub(super) fn infer_pair(
         }
     };
     Ok((ty, broadcast(&a.shape, &b.shape, spec)?))
+}
+
+/// What an operation with this rule of broadcasting is to a chain of functions of elements, whose
+/// inputs are broadcast as NumPy does.
+pub(super) fn like_numpy(
+    op: &dyn Elementwise,
+    spec: AutoBroadcastSpec,
+) -> Option<&dyn Elementwise> {
+    match spec.auto_broadcast {
+        AutoBroadcast::None | AutoBroadcast::Numpy => Some(op),
+        AutoBroadcast::Pdpd => None,
+    }
 }
 
 /// Shows an operation of a function and a rule of broadcasting under the function's name.

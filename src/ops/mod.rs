@@ -11,6 +11,8 @@ mod condition;
 mod convolution;
 mod detection;
 mod elementwise;
+#[cfg(test)]
+mod elementwise_tests;
 mod floats;
 mod generation;
 mod image;

@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use super::floats::in_real;
 use super::interval;
 use crate::kernel::dispatch::{Lane, lane};
-use crate::kernel::map::map;
+use crate::kernel::map::{each, map};
 use crate::kernel::math;
 use crate::kernel::real::Real;
-use crate::op::{Input, Io, Op, OpError, Output, Outputs, ensure};
+use crate::op::{Elementwise, Input, Io, Op, OpError, Output, Outputs, ensure};
 use crate::tensor::convert::{Compute, convert, convert_into};
 use crate::tensor::{ElementType, Tensor, ValueRange};
 
@@ -41,7 +41,12 @@ pub(super) trait Function: Debug + Send + Sync + 'static {
 
     /// The function of as many numbers, where that is faster than one by one.
     fn block<T: Real>(&self, x: &[T], out: &mut [T]) {
-        each(x, out, |x| self.real(x));
+        each(
+            x,
+            out,
+            #[inline(always)]
+            |x| self.real(x),
+        );
     }
 
     /// For [`Integers::Exact`] and [`Integers::Signed`].
@@ -100,18 +105,28 @@ impl<F: Function> Op for Unary<F> {
             Integers::Refused | Integers::Rounded => None,
         }
     }
+
+    fn elementwise(&self) -> Option<&dyn Elementwise> {
+        Some(self)
+    }
+}
+
+impl<F: Function> Elementwise for Unary<F> {
+    fn compute(&self, inputs: &[&[f32]], out: &mut [f32]) {
+        self.0.block(inputs[0], out);
+    }
 }
 
 impl<F: Function> Unary<F> {
     fn integers<T: Integer>(&self, input: &Tensor, out: &mut Tensor) {
-        map::<T, T>(input, out, &|x, out| each(x, out, |x| self.0.integer(x)));
-    }
-}
-
-/// Writes a function of each number.
-pub(super) fn each<C: Copy>(x: &[C], out: &mut [C], f: impl Fn(C) -> C) {
-    for (out, &x) in out.iter_mut().zip(x) {
-        *out = f(x);
+        map::<T, T>(input, out, &|x, out| {
+            each(
+                x,
+                out,
+                #[inline(always)]
+                |x| self.0.integer(x),
+            );
+        });
     }
 }
 
@@ -177,6 +192,7 @@ pub(super) fn number<T: Real>(tensor: &Tensor) -> T {
 }
 
 /// The number, or the nearer of two bounds. NaN stays.
+#[inline(always)]
 pub(super) fn clamp<T: PartialOrd>(x: T, min: T, max: T) -> T {
     let x = if x < min { min } else { x };
     if x > max { max } else { x }

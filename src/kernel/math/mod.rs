@@ -23,7 +23,7 @@ macro_rules! functions {
             fn cos_block(x: &[Self], out: &mut [Self]);
         }
 
-        $($(#[$doc])* #[inline]
+        $($(#[$doc])* #[inline(always)]
         pub(crate) fn $name<T: Real>(x: T) -> T {
             <T as Functions>::$name(x)
         })+

@@ -3,14 +3,14 @@
 //! Nothing branches, so that loops over them are vectorised: both sides are computed and one is
 //! chosen. `tests.rs` holds each to its bound.
 
-use std::f32::consts::{FRAC_1_SQRT_2, FRAC_PI_2, FRAC_PI_4, LN_2, LOG2_E, PI};
+use std::f32::consts::{FRAC_1_SQRT_2, FRAC_PI_2, FRAC_PI_4, LN_2, PI};
 
 use super::Functions;
 use super::parts::{
-    ERF_NEAR, EXP, FRAC_PI_2_LO, LN, LN_2_HI, LN_2_LO, WHOLE, asin_poly, erf_poly, erfc_far,
-    erfc_tail, exp_shifted, half_acos, nearest, poly, pow2, reducible, sin_fast, sin_reduced,
-    square,
+    ERF_NEAR, FRAC_PI_2_LO, LN, LN_2_HI, LN_2_LO, WHOLE, asin_poly, erf_far, erf_near, exp_parts,
+    exp_shifted, half_acos, half_exp_m1, normal_tail, poly, reducible, sin_fast, sin_reduced,
 };
+use crate::kernel::simd::vectorize;
 
 #[allow(clippy::cast_possible_truncation)] // rounds
 fn wide(f: fn(f64) -> f64, x: f32) -> f32 {
@@ -19,12 +19,18 @@ fn wide(f: fn(f64) -> f64, x: f32) -> f32 {
 
 /// What a loop over `fast` gives, with `slow` in place of it where the argument cannot be reduced.
 #[inline(always)]
-fn reduced_block(x: &[f32], out: &mut [f32], fast: fn(f32) -> f32, slow: fn(f32) -> f32) {
-    let mut all = true;
-    for (out, &x) in out.iter_mut().zip(x) {
-        *out = fast(x);
-        all &= reducible(x);
-    }
+fn reduced_block(x: &[f32], out: &mut [f32], fast: impl Fn(f32) -> f32, slow: impl Fn(f32) -> f32) {
+    let all = vectorize(
+        #[inline(always)]
+        || {
+            let mut all = true;
+            for (out, &x) in out.iter_mut().zip(x) {
+                *out = fast(x);
+                all &= reducible(x);
+            }
+            all
+        },
+    );
     if !all {
         for (out, &x) in out.iter_mut().zip(x).filter(|(_, x)| !reducible(**x)) {
             *out = slow(x);
@@ -33,24 +39,20 @@ fn reduced_block(x: &[f32], out: &mut [f32], fast: fn(f32) -> f32, slow: fn(f32)
 }
 
 impl Functions for f32 {
-    #[inline]
+    #[inline(always)]
     fn exp(x: f32) -> f32 {
         exp_shifted(x, 0)
     }
 
-    #[inline]
+    #[inline(always)]
     fn exp_m1(x: f32) -> f32 {
         let y = if x > 89.0 { 89.0 } else { x };
         let y = if y < -18.0 { -18.0 } else { y };
-        let (n, exponent) = nearest(y * LOG2_E);
-        let r = y - n * LN_2_HI - n * LN_2_LO;
-        let p = r + r * r * poly(r, EXP);
-        let scale = pow2(exponent.wrapping_sub(1));
-        let y = 2.0 * (scale * p + (scale - 0.5));
+        let y = 2.0 * half_exp_m1(y);
         if x.abs() < 1e-8 { x } else { y }
     }
 
-    #[inline]
+    #[inline(always)]
     fn ln(x: f32) -> f32 {
         let tiny = x < f32::MIN_POSITIVE;
         let scaled = if tiny { x * WHOLE } else { x };
@@ -59,8 +61,8 @@ impl Functions for f32 {
         let f = f32::from_bits(bits.wrapping_sub((exponent << 23) as u32)) - 1.0;
         let n = exponent as f32 - if tiny { 23.0 } else { 0.0 };
         let z = f * f;
-        let tail = n * LN_2_LO + (f * z * poly(f, LN) - 0.5 * z);
-        let y = n * LN_2_HI + (f + tail);
+        let tail = n.mul_add(LN_2_LO, z.mul_add(f * poly(f, LN), -0.5 * z));
+        let y = n.mul_add(LN_2_HI, f + tail);
         // The logarithm of 0, NaN, infinity, and the negative.
         let other = if x == 0.0 { f32::NEG_INFINITY } else { x };
         let other = if x < 0.0 { f32::NAN } else { other };
@@ -71,7 +73,7 @@ impl Functions for f32 {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn ln_1p(x: f32) -> f32 {
         let u = 1.0 + x;
         // What rounding took from the sum.
@@ -80,76 +82,68 @@ impl Functions for f32 {
         } else {
             x - (u - 1.0)
         };
-        let correction = if u > 0.0 && u < f32::INFINITY {
-            lost / u
-        } else {
-            0.0
-        };
+        let correction = lost / u;
+        let finite = u > 0.0 && u < f32::INFINITY;
+        let correction = if finite { correction } else { 0.0 };
         let y = <f32 as Functions>::ln(u) + correction;
         if x == 0.0 { x } else { y }
     }
 
-    #[inline]
+    #[inline(always)]
     fn tanh(x: f32) -> f32 {
         let a = x.abs();
         let z = x * x;
-        let near = x + x
-            * z
-            * poly(
-                z,
-                [
-                    -0.333_332_84,
-                    0.133_314_85,
-                    -0.053_743_005,
-                    0.020_649_103,
-                    -0.005_715_499,
-                ],
-            );
-        let far = 1.0 - 2.0 / (exp_shifted(2.0 * a, 0) + 1.0);
+        let near = poly(
+            z,
+            [
+                -0.333_332_84,
+                0.133_314_85,
+                -0.053_743_005,
+                0.020_649_103,
+                -0.005_715_499,
+            ],
+        );
+        let near = (a * z).mul_add(near, a);
+        // From 9.02 on it is 1.
+        let twice = a + a;
+        let half = half_exp_m1(if twice > 20.0 { 20.0 } else { twice });
+        let far = half / (half + 1.0);
         (if a < 0.625 { near } else { far }).copysign(x)
     }
 
-    #[inline]
+    #[inline(always)]
     fn sigmoid(x: f32) -> f32 {
         let e = exp_shifted(-x.abs(), 0);
         let sum = 1.0 + e;
         let y = (if x < 0.0 { e } else { 1.0 }) / sum;
         // What rounding took from the sum.
-        y - y * (e - (sum - 1.0))
+        (-y).mul_add(e - (sum - 1.0), y)
     }
 
-    #[inline]
+    #[inline(always)]
     fn erf(x: f32) -> f32 {
         let a = x.abs();
-        let far = 1.0 - erfc_far(a);
-        if a < ERF_NEAR {
-            erf_poly(x)
-        } else {
-            far.copysign(x)
-        }
+        let (near, far) = (erf_near(x), erf_far(a).copysign(x));
+        if a < ERF_NEAR { near } else { far }
     }
 
     fn erf_inv(x: f32) -> f32 {
         wide(<f64 as Functions>::erf_inv, x)
     }
 
-    #[inline]
+    #[inline(always)]
     fn normal_cdf(x: f32) -> f32 {
         let a = x.abs();
         // Beyond 14.3 it is less than any float.
-        let a = if a > 15.0 { 15.0 } else { a };
-        let (hi, lo) = square(a);
-        let far = erfc_tail(a * FRAC_1_SQRT_2, 0.5 * hi, 0.5 * lo, -1);
-        let far = if x < 0.0 { far } else { 1.0 - far };
-        let near = 0.5 + 0.5 * erf_poly(x * FRAC_1_SQRT_2);
-        if a * FRAC_1_SQRT_2 < ERF_NEAR {
-            near
-        } else {
-            far
-        }
+        let a = if a > 14.5 { 14.5 } else { a };
+        let half = -0.5 * a;
+        let hi = half * a;
+        let lo = half.mul_add(a, -hi);
+        let below = exp_parts(hi, lo, 0) * normal_tail(a);
+        if x < 0.0 { below } else { 1.0 - below }
     }
 
-    #[inline]
+    #[inline(always)]
     fn sin(x: f32) -> f32 {
         if reducible(x) {
             sin_fast(x)
@@ -158,7 +152,7 @@ impl Functions for f32 {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn cos(x: f32) -> f32 {
         if reducible(x) {
             sin_reduced(x, 1)
@@ -172,37 +166,37 @@ impl Functions for f32 {
     }
 
     fn cos_block(x: &[f32], out: &mut [f32]) {
-        reduced_block(x, out, |x| sin_reduced(x, 1), |x| wide(f64::cos, x));
+        reduced_block(
+            x,
+            out,
+            #[inline(always)]
+            |x| sin_reduced(x, 1),
+            |x| wide(f64::cos, x),
+        );
     }
 
     fn tan(x: f32) -> f32 {
         wide(f64::tan, x)
     }
 
-    #[inline]
+    #[inline(always)]
     fn asin(x: f32) -> f32 {
         let a = x.abs();
         let far = FRAC_PI_2 - (2.0 * half_acos(a) - FRAC_PI_2_LO);
-        if a <= 0.5 {
-            asin_poly(x, x * x)
-        } else {
-            far.copysign(x)
-        }
+        let near = asin_poly(x, x * x);
+        if a <= 0.5 { near } else { far.copysign(x) }
     }
 
-    #[inline]
+    #[inline(always)]
     fn acos(x: f32) -> f32 {
         let a = x.abs();
         let far = 2.0 * half_acos(a);
         let far = if x < 0.0 { PI - far } else { far };
-        if a <= 0.5 {
-            FRAC_PI_2 - asin_poly(x, x * x)
-        } else {
-            far
-        }
+        let near = FRAC_PI_2 - asin_poly(x, x * x);
+        if a <= 0.5 { near } else { far }
     }
 
-    #[inline]
+    #[inline(always)]
     fn atan(x: f32) -> f32 {
         let a = x.abs();
         // The tangents of one and three eighths of pi.
@@ -232,7 +226,7 @@ impl Functions for f32 {
         (from + (r + (tail + less))).copysign(x)
     }
 
-    #[inline]
+    #[inline(always)]
     fn sinh(x: f32) -> f32 {
         let a = x.abs();
         let z = x * x;
@@ -252,13 +246,13 @@ impl Functions for f32 {
         if a < 1.0 { near } else { far.copysign(x) }
     }
 
-    #[inline]
+    #[inline(always)]
     fn cosh(x: f32) -> f32 {
         let half = exp_shifted(x.abs(), -1);
         half + 0.25 / half
     }
 
-    #[inline]
+    #[inline(always)]
     fn asinh(x: f32) -> f32 {
         let a = x.abs();
         let z = x * x;
@@ -276,25 +270,23 @@ impl Functions for f32 {
             );
         // The square of a large number may be too large.
         let large = a > 1e10;
-        let y = if large {
-            a
-        } else {
-            a + z / (1.0 + (z + 1.0).sqrt())
-        };
+        let y = a + z / (1.0 + (z + 1.0).sqrt());
+        let y = if large { a } else { y };
         let far = <f32 as Functions>::ln_1p(y) + if large { LN_2 } else { 0.0 };
         (if a < 0.5 { near } else { far }).copysign(x)
     }
 
-    #[inline]
+    #[inline(always)]
     fn acosh(x: f32) -> f32 {
         let t = x - 1.0;
         let large = x > 1e10;
-        let y = if large { t } else { t + (t * (t + 2.0)).sqrt() };
+        let y = t + (t * (t + 2.0)).sqrt();
+        let y = if large { t } else { y };
         let y = <f32 as Functions>::ln_1p(y) + if large { LN_2 } else { 0.0 };
         if x < 1.0 { f32::NAN } else { y }
     }
 
-    #[inline]
+    #[inline(always)]
     fn atanh(x: f32) -> f32 {
         let a = x.abs();
         let z = x * x;
@@ -315,26 +307,26 @@ impl Functions for f32 {
         if a < 0.5 { near } else { far.copysign(x) }
     }
 
-    #[inline]
+    #[inline(always)]
     fn floor(x: f32) -> f32 {
         let y = <f32 as Functions>::round_half_even(x);
         (if y > x { y - 1.0 } else { y }).copysign(x)
     }
 
-    #[inline]
+    #[inline(always)]
     fn ceil(x: f32) -> f32 {
         let y = <f32 as Functions>::round_half_even(x);
         (if y < x { y + 1.0 } else { y }).copysign(x)
     }
 
-    #[inline]
+    #[inline(always)]
     fn round_half_even(x: f32) -> f32 {
         let a = x.abs();
         let y = (a + WHOLE) - WHOLE;
         if a < WHOLE { y.copysign(x) } else { x }
     }
 
-    #[inline]
+    #[inline(always)]
     fn round_half_away(x: f32) -> f32 {
         let a = x.abs();
         let y = (a + WHOLE) - WHOLE;

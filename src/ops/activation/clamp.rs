@@ -7,11 +7,11 @@
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::dispatch::{Lane, lane};
-use crate::kernel::map::map;
-use crate::op::{Input, Io, Op, OpError, Output, Outputs, ensure};
+use crate::kernel::map::{each, map};
+use crate::op::{Elementwise, Input, Io, Op, OpError, Output, Outputs, ensure};
 use crate::ops::floats::in_real;
 use crate::ops::interval;
-use crate::ops::unary::{self, Integer, Integers, clamp, each, map_floats};
+use crate::ops::unary::{self, Integer, Integers, clamp, map_floats};
 use crate::tensor::{ElementType, Tensor, ValueRange};
 
 #[derive(Debug, Clone, Deserialize, Serialize)]
@@ -47,7 +47,7 @@ impl Op for Clamp {
         if ty.is_float() {
             in_real!(ty, T => {
                 let (min, max) = (self.min as T, self.max as T);
-                map_floats::<T>(io, |x| clamp(x, min, max));
+                map_floats::<T>(io, #[inline(always)] |x| clamp(x, min, max));
             });
             return Ok(());
         }
@@ -70,8 +70,32 @@ impl Op for Clamp {
             interval::minimum(interval::maximum(x, min), max)
         })
     }
+
+    fn elementwise(&self) -> Option<&dyn Elementwise> {
+        Some(self)
+    }
+}
+
+impl Elementwise for Clamp {
+    #[allow(clippy::cast_possible_truncation)] // rounds
+    fn compute(&self, inputs: &[&[f32]], out: &mut [f32]) {
+        let (min, max) = (self.min as f32, self.max as f32);
+        each(
+            inputs[0],
+            out,
+            #[inline(always)]
+            |x| clamp(x, min, max),
+        );
+    }
 }
 
 fn integers<T: Integer>(input: &Tensor, out: &mut Tensor, [min, max]: [T; 2]) {
-    map::<T, T>(input, out, &|x, out| each(x, out, |x| clamp(x, min, max)));
+    map::<T, T>(input, out, &|x, out| {
+        each(
+            x,
+            out,
+            #[inline(always)]
+            |x| clamp(x, min, max),
+        );
+    });
 }

@@ -16,12 +16,14 @@ pub(crate) struct Elu {
 impl Function for Elu {
     const INTEGERS: Integers = Integers::Refused;
 
+    #[inline(always)]
     fn real<T: Real>(&self, x: T) -> T {
         elu(x, T::of(self.alpha))
     }
 }
 
 /// The function, for any `alpha`.
+#[inline(always)]
 pub(super) fn elu<T: Real>(x: T, alpha: T) -> T {
     let curved = alpha * math::exp_m1(x);
     if x > T::zero() { x } else { curved }

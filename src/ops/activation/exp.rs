@@ -14,6 +14,7 @@ pub(crate) struct Exp {}
 impl Function for Exp {
     const INTEGERS: Integers = Integers::Refused;
 
+    #[inline(always)]
     fn real<T: Real>(&self, x: T) -> T {
         math::exp(x)
     }

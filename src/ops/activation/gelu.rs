@@ -6,9 +6,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::kernel::map::each;
 use crate::kernel::math;
 use crate::kernel::real::Real;
-use crate::ops::unary::{Function, Integers, each};
+use crate::ops::unary::{Function, Integers};
 
 /// How the distribution is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
@@ -30,6 +31,7 @@ pub(crate) struct Gelu {
 impl Function for Gelu {
     const INTEGERS: Integers = Integers::Refused;
 
+    #[inline(always)]
     fn real<T: Real>(&self, x: T) -> T {
         match self.approximation_mode {
             Mode::Erf => exact(x),
@@ -46,11 +48,13 @@ impl Function for Gelu {
 }
 
 /// The form with `erf` loses all digits of negative numbers; this one none.
+#[inline(always)]
 fn exact<T: Real>(x: T) -> T {
     x * math::normal_cdf(x)
 }
 
 /// `(1 + tanh(u)) / 2` is `sigmoid(2 * u)`, which keeps the digits of negative numbers.
+#[inline(always)]
 fn approximate<T: Real>(x: T) -> T {
     let twice = T::of(2.0 * (2.0 / std::f64::consts::PI).sqrt());
     x * math::sigmoid(twice * (x + T::of(0.044_715) * x * x * x))
@@ -63,6 +67,7 @@ pub(crate) struct Gelu2 {}
 impl Function for Gelu2 {
     const INTEGERS: Integers = Integers::Refused;
 
+    #[inline(always)]
     fn real<T: Real>(&self, x: T) -> T {
         exact(x)
     }

@@ -4,7 +4,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::op::{Input, Io, Op, OpError, Outputs, bail, merge_types};
+use crate::kernel::real::Real;
+use crate::kernel::zip::each_triple;
+use crate::op::{Elementwise, Input, Io, Op, OpError, Outputs, bail, merge_types};
 use crate::ops::floats::in_real;
 use crate::ops::unary::{Integers, clamp, expect_type, like, map_floats, number};
 
@@ -32,8 +34,23 @@ impl Op for HardSigmoid {
     fn eval(&self, io: Io<'_>) -> Result<(), OpError> {
         in_real!(io.outputs[0].element_type(), T => {
             let (alpha, beta): (T, T) = (number(io.inputs[1]), number(io.inputs[2]));
-            map_floats::<T>(io, |x| clamp(alpha * x + beta, 0.0, 1.0));
+            map_floats::<T>(io, #[inline(always)] |x| hard_sigmoid(x, alpha, beta));
         });
         Ok(())
     }
+
+    fn elementwise(&self) -> Option<&dyn Elementwise> {
+        Some(self)
+    }
+}
+
+impl Elementwise for HardSigmoid {
+    fn compute(&self, inputs: &[&[f32]], out: &mut [f32]) {
+        each_triple([inputs[0], inputs[1], inputs[2]], out, hard_sigmoid);
+    }
+}
+
+#[inline(always)]
+fn hard_sigmoid<T: Real>(x: T, alpha: T, beta: T) -> T {
+    clamp(alpha * x + beta, T::zero(), T::one())
 }

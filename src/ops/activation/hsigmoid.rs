@@ -13,12 +13,14 @@ pub(crate) struct HSigmoid {}
 impl Function for HSigmoid {
     const INTEGERS: Integers = Integers::Refused;
 
+    #[inline(always)]
     fn real<T: Real>(&self, x: T) -> T {
         hard_sigmoid(x)
     }
 }
 
 /// A straight line from 0 at -3 to 1 at 3.
+#[inline(always)]
 pub(super) fn hard_sigmoid<T: Real>(x: T) -> T {
     let six = T::of(6.0);
     clamp(x + T::of(3.0), T::zero(), six) / six

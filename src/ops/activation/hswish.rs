@@ -14,6 +14,7 @@ pub(crate) struct HSwish {}
 impl Function for HSwish {
     const INTEGERS: Integers = Integers::Refused;
 
+    #[inline(always)]
     fn real<T: Real>(&self, x: T) -> T {
         x * hard_sigmoid(x)
     }

@@ -14,6 +14,7 @@ pub(crate) struct Mish {}
 impl Function for Mish {
     const INTEGERS: Integers = Integers::Refused;
 
+    #[inline(always)]
     fn real<T: Real>(&self, x: T) -> T {
         let two = T::one() + T::one();
         // Beyond, the factor is 1; e is squared.

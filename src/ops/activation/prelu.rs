@@ -8,15 +8,22 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::kernel::zip::zip;
+use crate::kernel::real::Real;
+use crate::kernel::zip::{each_pair, zip};
 use crate::op::attrs::AutoBroadcastSpec;
-use crate::op::{Input, Io, Op, OpError, Output, Outputs, bail, merge_types};
+use crate::op::{
+    Elementwise, Input, Io, Op, OpError, Output, Outputs, Prepared, bail, merge_types,
+};
 use crate::ops::floats::in_real;
 use crate::ops::parameters::{aligned, broadcast_onto};
 use crate::ops::unary::{Integers, expect_type};
 
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
-pub(crate) struct PRelu {}
+pub(crate) struct PRelu {
+    /// Whether the slope is known to be broadcast as NumPy does.
+    #[serde(skip)]
+    like_numpy: bool,
+}
 
 impl Op for PRelu {
     fn infer(&self, inputs: &[Input<'_>]) -> Result<Outputs, OpError> {
@@ -43,12 +50,39 @@ impl Op for PRelu {
         };
         let inputs = [(*data, 0), (&slope, at)];
         in_real!(out.element_type(), T => zip::<T, T>(inputs, out, &|x, slope, out| {
-            for ((out, &x), &slope) in out.iter_mut().zip(x).zip(slope) {
-                *out = if x < 0.0 { x * slope } else { x };
-            }
+            each_pair(x, slope, out, leak);
         }));
         Ok(())
     }
+
+    fn elementwise(&self) -> Option<&dyn Elementwise> {
+        self.like_numpy.then_some(self as &dyn Elementwise)
+    }
+
+    fn prepare(&self, inputs: &[Input<'_>]) -> Option<Prepared> {
+        let [data, slope] = inputs else { return None };
+        let (data, slope) = (data.shape.dims()?, slope.shape.dims()?);
+        // A slope for channels that lie along the last axis, or of one number, is as NumPy's too.
+        let like_numpy = match slope {
+            [count] => data.len() <= 2 || count.value() == Some(1),
+            _ => true,
+        };
+        (like_numpy && !self.like_numpy).then(|| Prepared {
+            op: Box::new(Self { like_numpy }),
+            inputs: [0, 1].into_iter().collect(),
+        })
+    }
+}
+
+impl Elementwise for PRelu {
+    fn compute(&self, inputs: &[&[f32]], out: &mut [f32]) {
+        each_pair(inputs[0], inputs[1], out, leak);
+    }
+}
+
+#[inline(always)]
+fn leak<T: Real>(x: T, slope: T) -> T {
+    if x < T::zero() { x * slope } else { x }
 }
 
 fn numpy() -> AutoBroadcastSpec {

@@ -17,10 +17,12 @@ pub(crate) struct Relu {}
 impl Function for Relu {
     const INTEGERS: Integers = Integers::Exact;
 
+    #[inline(always)]
     fn real<T: Real>(&self, x: T) -> T {
         if x < T::zero() { T::zero() } else { x }
     }
 
+    #[inline(always)]
     fn integer<T: Integer>(&self, x: T) -> T {
         x.max(T::zero())
     }

@@ -5,7 +5,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::elu::elu;
-use crate::op::{Input, Io, Op, OpError, Outputs, bail, ensure, merge_types};
+use crate::kernel::real::Real;
+use crate::kernel::zip::each_triple;
+use crate::op::{Elementwise, Input, Io, Op, OpError, Outputs, bail, ensure, merge_types};
 use crate::ops::floats::in_real;
 use crate::ops::unary::{Integers, expect_type, like, map_floats, number};
 
@@ -39,8 +41,23 @@ impl Op for Selu {
     fn eval(&self, io: Io<'_>) -> Result<(), OpError> {
         in_real!(io.outputs[0].element_type(), T => {
             let (alpha, lambda): (T, T) = (number(io.inputs[1]), number(io.inputs[2]));
-            map_floats::<T>(io, |x| lambda * elu(x, alpha));
+            map_floats::<T>(io, #[inline(always)] |x| selu(x, alpha, lambda));
         });
         Ok(())
     }
+
+    fn elementwise(&self) -> Option<&dyn Elementwise> {
+        Some(self)
+    }
+}
+
+impl Elementwise for Selu {
+    fn compute(&self, inputs: &[&[f32]], out: &mut [f32]) {
+        each_triple([inputs[0], inputs[1], inputs[2]], out, selu);
+    }
+}
+
+#[inline(always)]
+fn selu<T: Real>(x: T, alpha: T, lambda: T) -> T {
+    lambda * elu(x, alpha)
 }

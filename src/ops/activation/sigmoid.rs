@@ -14,6 +14,7 @@ pub(crate) struct Sigmoid {}
 impl Function for Sigmoid {
     const INTEGERS: Integers = Integers::Refused;
 
+    #[inline(always)]
     fn real<T: Real>(&self, x: T) -> T {
         math::sigmoid(x)
     }

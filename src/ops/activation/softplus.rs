@@ -17,6 +17,7 @@ pub(crate) struct SoftPlus {}
 impl Function for SoftPlus {
     const INTEGERS: Integers = Integers::Refused;
 
+    #[inline(always)]
     fn real<T: Real>(&self, x: T) -> T {
         let above = if x < T::zero() { T::zero() } else { x };
         above + math::ln_1p(math::exp(-x.abs()))

@@ -13,6 +13,7 @@ pub(crate) struct SoftSign {}
 impl Function for SoftSign {
     const INTEGERS: Integers = Integers::Refused;
 
+    #[inline(always)]
     fn real<T: Real>(&self, x: T) -> T {
         x / (T::one() + x.abs())
     }

@@ -4,8 +4,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::kernel::map::each;
 use crate::kernel::math;
-use crate::op::{Input, Io, Op, OpError, Outputs, bail, merge_types};
+use crate::kernel::real::Real;
+use crate::kernel::zip::each_pair;
+use crate::op::{Elementwise, Input, Io, Op, OpError, Outputs, bail, merge_types};
 use crate::ops::floats::in_real;
 use crate::ops::unary::{Integers, expect_type, like, map_floats, number};
 
@@ -34,10 +37,33 @@ impl Op for Swish {
         in_real!(io.outputs[0].element_type(), T => match io.inputs {
             [_, beta] => {
                 let beta: T = number(beta);
-                map_floats::<T>(io, |x| x * math::sigmoid(beta * x));
+                map_floats::<T>(io, #[inline(always)] |x| swish(x, beta));
             }
-            _ => map_floats::<T>(io, |x| x * math::sigmoid(x)),
+            _ => map_floats::<T>(io, #[inline(always)] |x| swish(x, 1.0)),
         });
         Ok(())
     }
+
+    fn elementwise(&self) -> Option<&dyn Elementwise> {
+        Some(self)
+    }
+}
+
+impl Elementwise for Swish {
+    fn compute(&self, inputs: &[&[f32]], out: &mut [f32]) {
+        match *inputs {
+            [x, beta] => each_pair(x, beta, out, swish),
+            _ => each(
+                inputs[0],
+                out,
+                #[inline(always)]
+                |x| swish(x, 1.0),
+            ),
+        }
+    }
+}
+
+#[inline(always)]
+fn swish<T: Real>(x: T, beta: T) -> T {
+    x * math::sigmoid(beta * x)
 }

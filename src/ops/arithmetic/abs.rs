@@ -17,10 +17,12 @@ pub(crate) struct Abs {}
 impl Function for Abs {
     const INTEGERS: Integers = Integers::Exact;
 
+    #[inline(always)]
     fn real<T: Real>(&self, x: T) -> T {
         x.abs()
     }
 
+    #[inline(always)]
     fn integer<T: Integer>(&self, x: T) -> T {
         if x < T::zero() { x.wrapping_neg() } else { x }
     }

@@ -16,6 +16,7 @@ pub(crate) struct Acos {}
 impl Function for Acos {
     const INTEGERS: Integers = Integers::Rounded;
 
+    #[inline(always)]
     fn real<T: Real>(&self, x: T) -> T {
         math::acos(x)
     }

@@ -16,6 +16,7 @@ pub(crate) struct Acosh {}
 impl Function for Acosh {
     const INTEGERS: Integers = Integers::Rounded;
 
+    #[inline(always)]
     fn real<T: Real>(&self, x: T) -> T {
         math::acosh(x)
     }

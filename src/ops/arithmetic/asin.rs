@@ -16,6 +16,7 @@ pub(crate) struct Asin {}
 impl Function for Asin {
     const INTEGERS: Integers = Integers::Rounded;
 
+    #[inline(always)]
     fn real<T: Real>(&self, x: T) -> T {
         math::asin(x)
     }

@@ -16,6 +16,7 @@ pub(crate) struct Asinh {}
 impl Function for Asinh {
     const INTEGERS: Integers = Integers::Rounded;
 
+    #[inline(always)]
     fn real<T: Real>(&self, x: T) -> T {
         math::asinh(x)
     }

@@ -16,6 +16,7 @@ pub(crate) struct Atan {}
 impl Function for Atan {
     const INTEGERS: Integers = Integers::Rounded;
 
+    #[inline(always)]
     fn real<T: Real>(&self, x: T) -> T {
         math::atan(x)
     }

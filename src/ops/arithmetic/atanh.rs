@@ -7,12 +7,12 @@
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::dispatch::{Lane, lane};
-use crate::kernel::map::map;
+use crate::kernel::map::{each, map};
 use crate::kernel::math;
-use crate::op::{Input, Io, Op, OpError, Outputs};
+use crate::op::{Elementwise, Input, Io, Op, OpError, Outputs};
 use crate::ops::floats::in_real;
 use crate::ops::interval;
-use crate::ops::unary::{self, Integer, Integers, each, map_floats};
+use crate::ops::unary::{self, Integer, Integers};
 use crate::tensor::Tensor;
 
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
@@ -27,7 +27,9 @@ impl Op for Atanh {
     fn eval(&self, io: Io<'_>) -> Result<(), OpError> {
         let ty = io.outputs[0].element_type();
         if ty.is_float() {
-            in_real!(ty, T => map_floats::<T>(io, math::atanh));
+            in_real!(ty, T => map::<T, T>(io.inputs[0], &mut io.outputs[0], &|x, out| {
+                each(x, out, math::atanh);
+            }));
             return Ok(());
         }
         let (input, out) = (io.inputs[0], &mut io.outputs[0]);
@@ -39,13 +41,28 @@ impl Op for Atanh {
         }
         Ok(())
     }
+
+    fn elementwise(&self) -> Option<&dyn Elementwise> {
+        Some(self)
+    }
+}
+
+impl Elementwise for Atanh {
+    fn compute(&self, inputs: &[&[f32]], out: &mut [f32]) {
+        each(inputs[0], out, math::atanh);
+    }
 }
 
 fn integers<T: Integer>(input: &Tensor, out: &mut Tensor, [lowest, highest]: [T; 2]) {
     map::<T, T>(input, out, &|x, out| {
-        each(x, out, |x| {
-            let y = if x > T::zero() { highest } else { x };
-            if x < T::zero() { lowest } else { y }
-        });
+        each(
+            x,
+            out,
+            #[inline(always)]
+            |x| {
+                let y = if x > T::zero() { highest } else { x };
+                if x < T::zero() { lowest } else { y }
+            },
+        );
     });
 }

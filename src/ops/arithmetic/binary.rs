@@ -7,10 +7,10 @@ use std::ops;
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::dispatch::{Lane, lane};
-use crate::kernel::zip::zip;
+use crate::kernel::zip::{each_pair, zip};
 use crate::op::attrs::AutoBroadcastSpec;
-use crate::op::{Input, Io, Op, OpError, Output, Outputs, bail, ensure};
-use crate::ops::elementwise::{self, infer_pair, infer_ranges, pair};
+use crate::op::{Elementwise, Input, Io, Op, OpError, Output, Outputs, bail, ensure};
+use crate::ops::elementwise::{self, infer_pair, infer_ranges, like_numpy, pair};
 use crate::tensor::convert::{BLOCK, widen};
 use crate::tensor::{Shape, Tensor, ValueRange};
 
@@ -42,23 +42,28 @@ pub(super) trait Integer: Copy + Ord {
 macro_rules! integer {
     ($($T:ty),+) => {
         $(impl Integer for $T {
+            #[inline(always)]
             fn add(self, other: Self) -> Self {
                 self.wrapping_add(other)
             }
 
+            #[inline(always)]
             fn subtract(self, other: Self) -> Self {
                 self.wrapping_sub(other)
             }
 
+            #[inline(always)]
             fn multiply(self, other: Self) -> Self {
                 self.wrapping_mul(other)
             }
 
+            #[inline(always)]
             fn divide(self, other: Self) -> Self {
                 if other == 0 { 0 } else { self.wrapping_div(other) }
             }
 
             #[allow(unused_comparisons, clippy::absurd_extreme_comparisons)] // unsigned types
+            #[inline(always)]
             fn floor_divide(self, other: Self) -> Self {
                 if other == 0 {
                     return 0;
@@ -107,6 +112,16 @@ impl<F: Function> Op for Binary<F> {
     fn infer_value(&self, inputs: &[Input<'_>], output: &Output) -> Option<Vec<ValueRange>> {
         infer_ranges(inputs, output, self.broadcast, &F::range)
     }
+
+    fn elementwise(&self) -> Option<&dyn Elementwise> {
+        like_numpy(self, self.broadcast)
+    }
+}
+
+impl<F: Function> Elementwise for Binary<F> {
+    fn compute(&self, inputs: &[&[f32]], out: &mut [f32]) {
+        each_pair(inputs[0], inputs[1], out, F::float);
+    }
 }
 
 pub(super) fn infer(inputs: &[Input<'_>], spec: AutoBroadcastSpec) -> Result<Outputs, OpError> {
@@ -121,18 +136,22 @@ pub(super) fn infer(inputs: &[Input<'_>], spec: AutoBroadcastSpec) -> Result<Out
 pub(super) fn eval<F: Function>(io: Io<'_>, spec: AutoBroadcastSpec) {
     let (inputs, out) = pair(io, spec);
     match lane(out.element_type()) {
-        Some(Lane::F32) => zip(inputs, out, &|a, b, out| each(a, b, out, F::float::<f32>)),
-        Some(Lane::F64) => zip(inputs, out, &|a, b, out| each(a, b, out, F::float::<f64>)),
-        Some(Lane::I32) => zip(inputs, out, &|a, b, out| each(a, b, out, F::integer::<i32>)),
-        Some(Lane::I64) => zip(inputs, out, &|a, b, out| each(a, b, out, F::integer::<i64>)),
-        Some(Lane::U64) => zip(inputs, out, &|a, b, out| each(a, b, out, F::integer::<u64>)),
+        Some(Lane::F32) => zip(inputs, out, &|a, b, out| {
+            each_pair(a, b, out, F::float::<f32>)
+        }),
+        Some(Lane::F64) => zip(inputs, out, &|a, b, out| {
+            each_pair(a, b, out, F::float::<f64>)
+        }),
+        Some(Lane::I32) => zip(inputs, out, &|a, b, out| {
+            each_pair(a, b, out, F::integer::<i32>)
+        }),
+        Some(Lane::I64) => zip(inputs, out, &|a, b, out| {
+            each_pair(a, b, out, F::integer::<i64>)
+        }),
+        Some(Lane::U64) => zip(inputs, out, &|a, b, out| {
+            each_pair(a, b, out, F::integer::<u64>)
+        }),
         None => {}
-    }
-}
-
-fn each<C: Copy>(a: &[C], b: &[C], out: &mut [C], f: impl Fn(C, C) -> C) {
-    for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
-        *out = f(a, b);
     }
 }
 

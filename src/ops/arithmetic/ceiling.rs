@@ -15,6 +15,7 @@ pub(crate) struct Ceiling {}
 impl Function for Ceiling {
     const INTEGERS: Integers = Integers::Exact;
 
+    #[inline(always)]
     fn real<T: Real>(&self, x: T) -> T {
         math::ceil(x)
     }

@@ -16,6 +16,7 @@ pub(crate) struct Cos {}
 impl Function for Cos {
     const INTEGERS: Integers = Integers::Rounded;
 
+    #[inline(always)]
     fn real<T: Real>(&self, x: T) -> T {
         math::cos(x)
     }

@@ -16,6 +16,7 @@ pub(crate) struct Cosh {}
 impl Function for Cosh {
     const INTEGERS: Integers = Integers::Rounded;
 
+    #[inline(always)]
     fn real<T: Real>(&self, x: T) -> T {
         math::cosh(x)
     }

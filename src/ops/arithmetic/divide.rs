@@ -9,9 +9,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::binary::{self, Float, Function, Integer};
+use crate::kernel::zip::each_pair;
 use crate::op::attrs::{AutoBroadcast, AutoBroadcastSpec, is_zero};
-use crate::op::{Input, Io, Op, OpError, Output, Outputs};
-use crate::ops::elementwise::infer_ranges;
+use crate::op::{Elementwise, Input, Io, Op, OpError, Output, Outputs};
+use crate::ops::elementwise::{infer_ranges, like_numpy};
 use crate::ops::interval;
 use crate::tensor::ValueRange;
 
@@ -69,16 +70,28 @@ impl Op for Divide {
         };
         infer_ranges(inputs, output, self.broadcast(), &range)
     }
+
+    fn elementwise(&self) -> Option<&dyn Elementwise> {
+        like_numpy(self, self.broadcast())
+    }
+}
+
+impl Elementwise for Divide {
+    fn compute(&self, inputs: &[&[f32]], out: &mut [f32]) {
+        each_pair(inputs[0], inputs[1], out, Down::float);
+    }
 }
 
 #[derive(Debug, Default)]
 struct Down;
 
 impl Function for Down {
+    #[inline(always)]
     fn float<T: Float>(a: T, b: T) -> T {
         a / b
     }
 
+    #[inline(always)]
     fn integer<T: Integer>(a: T, b: T) -> T {
         a.floor_divide(b)
     }
@@ -92,10 +105,12 @@ impl Function for Down {
 struct TowardsZero;
 
 impl Function for TowardsZero {
+    #[inline(always)]
     fn float<T: Float>(a: T, b: T) -> T {
         a / b
     }
 
+    #[inline(always)]
     fn integer<T: Integer>(a: T, b: T) -> T {
         a.divide(b)
     }

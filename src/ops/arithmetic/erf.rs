@@ -16,6 +16,7 @@ pub(crate) struct Erf {}
 impl Function for Erf {
     const INTEGERS: Integers = Integers::Rounded;
 
+    #[inline(always)]
     fn real<T: Real>(&self, x: T) -> T {
         math::erf(x)
     }

@@ -14,6 +14,7 @@ pub(crate) struct ErfInv {}
 impl Function for ErfInv {
     const INTEGERS: Integers = Integers::Refused;
 
+    #[inline(always)]
     fn real<T: Real>(&self, x: T) -> T {
         math::erf_inv(x)
     }

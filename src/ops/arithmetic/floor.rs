@@ -15,6 +15,7 @@ pub(crate) struct Floor {}
 impl Function for Floor {
     const INTEGERS: Integers = Integers::Exact;
 
+    #[inline(always)]
     fn real<T: Real>(&self, x: T) -> T {
         math::floor(x)
     }

@@ -16,6 +16,7 @@ pub(crate) struct Log {}
 impl Function for Log {
     const INTEGERS: Integers = Integers::Rounded;
 
+    #[inline(always)]
     fn real<T: Real>(&self, x: T) -> T {
         math::ln(x)
     }

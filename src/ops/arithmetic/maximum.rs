@@ -13,10 +13,12 @@ use crate::tensor::ValueRange;
 pub(crate) struct Maximum;
 
 impl Function for Maximum {
+    #[inline(always)]
     fn float<T: Float>(a: T, b: T) -> T {
         if a < b { b } else { a }
     }
 
+    #[inline(always)]
     fn integer<T: Integer>(a: T, b: T) -> T {
         a.max(b)
     }

@@ -13,10 +13,12 @@ use crate::tensor::ValueRange;
 pub(crate) struct Minimum;
 
 impl Function for Minimum {
+    #[inline(always)]
     fn float<T: Float>(a: T, b: T) -> T {
         if b < a { b } else { a }
     }
 
+    #[inline(always)]
     fn integer<T: Integer>(a: T, b: T) -> T {
         a.min(b)
     }

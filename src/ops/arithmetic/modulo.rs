@@ -14,8 +14,8 @@ use crate::kernel::dispatch::{Lane, lane};
 use crate::kernel::modulo::{floats, integers};
 use crate::kernel::zip::zip;
 use crate::op::attrs::AutoBroadcastSpec;
-use crate::op::{Input, Io, Op, OpError, Output, Outputs};
-use crate::ops::elementwise::{infer_ranges, pair};
+use crate::op::{Elementwise, Input, Io, Op, OpError, Output, Outputs};
+use crate::ops::elementwise::{infer_ranges, like_numpy, pair};
 use crate::ops::interval;
 use crate::tensor::ValueRange;
 
@@ -52,6 +52,16 @@ impl<const FLOOR: bool> Op for Modulo<FLOOR> {
             interval::modulo
         };
         infer_ranges(inputs, output, self.broadcast, &range)
+    }
+
+    fn elementwise(&self) -> Option<&dyn Elementwise> {
+        like_numpy(self, self.broadcast)
+    }
+}
+
+impl<const FLOOR: bool> Elementwise for Modulo<FLOOR> {
+    fn compute(&self, inputs: &[&[f32]], out: &mut [f32]) {
+        floats::<f32, FLOOR>(inputs[0], inputs[1], out);
     }
 }
 

@@ -17,10 +17,12 @@ pub(crate) struct Negative {}
 impl Function for Negative {
     const INTEGERS: Integers = Integers::Signed;
 
+    #[inline(always)]
     fn real<T: Real>(&self, x: T) -> T {
         -x
     }
 
+    #[inline(always)]
     fn integer<T: Integer>(&self, x: T) -> T {
         x.wrapping_neg()
     }

@@ -14,14 +14,15 @@ use serde::{Deserialize, Serialize};
 
 use super::binary;
 use crate::kernel::dispatch::{Lane, lane};
+use crate::kernel::map::each;
 use crate::kernel::math::pow;
 use crate::kernel::real::Real;
-use crate::kernel::zip::zip;
+use crate::kernel::zip::{each_pair, zip};
 use crate::op::attrs::AutoBroadcastSpec;
-use crate::op::{Input, Io, Op, OpError, Output, Outputs, ensure};
-use crate::ops::elementwise::{infer_ranges, pair};
+use crate::op::{Elementwise, Input, Io, Op, OpError, Output, Outputs, ensure};
+use crate::ops::elementwise::{infer_ranges, like_numpy, pair};
 use crate::ops::interval;
-use crate::tensor::convert::{Compute, widen};
+use crate::tensor::convert::Compute;
 use crate::tensor::{Tensor, ValueRange};
 
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
@@ -38,8 +39,8 @@ impl Op for Power {
     fn eval(&self, io: Io<'_>) -> Result<(), OpError> {
         let (inputs, out) = pair(io, self.broadcast);
         match lane(out.element_type()) {
-            Some(Lane::F32) => floats::<f32>(inputs, out),
-            Some(Lane::F64) => floats::<f64>(inputs, out),
+            Some(Lane::F32) => zip(inputs, out, &floats::<f32>),
+            Some(Lane::F64) => zip(inputs, out, &floats::<f64>),
             Some(Lane::I32) => return integers::<i32>(inputs, out),
             Some(Lane::I64) => return integers::<i64>(inputs, out),
             Some(Lane::U64) => return integers::<u64>(inputs, out),
@@ -51,48 +52,107 @@ impl Op for Power {
     fn infer_value(&self, inputs: &[Input<'_>], output: &Output) -> Option<Vec<ValueRange>> {
         infer_ranges(inputs, output, self.broadcast, &interval::power)
     }
+
+    fn elementwise(&self) -> Option<&dyn Elementwise> {
+        like_numpy(self, self.broadcast)
+    }
 }
 
-/// Powers of floats. The usual exponents need no logarithm; what is exact in `f64` rounds once.
-fn floats<T: Real>(inputs: [(&Tensor, usize); 2], out: &mut Tensor) {
-    let one = one_number(inputs[1].0).unwrap_or(f64::NAN);
-    match one {
-        -1.0 => each(inputs, out, |x: T| T::one() / x),
-        -0.5 => each(inputs, out, |x: T| T::of(1.0 / root(x.wide()))),
-        0.5 => each(inputs, out, |x: T| T::of(root(x.wide()))),
-        1.0 => each(inputs, out, |x: T| x),
-        2.0 => each(inputs, out, |x: T| x * x),
-        3.0 => each(inputs, out, |x: T| T::of(x.wide() * x.wide() * x.wide())),
-        _ => zip(inputs, out, &|a: &[T], b, out| {
-            for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
-                *out = pow(a, b);
-            }
+impl Elementwise for Power {
+    fn compute(&self, inputs: &[&[f32]], out: &mut [f32]) {
+        floats(inputs[0], inputs[1], out);
+    }
+}
+
+/// Powers of floats. Mostly the exponents are all the same.
+fn floats<T: Real>(x: &[T], exponents: &[T], out: &mut [T]) {
+    match *exponents {
+        [first, ..] if exponents.iter().all(|&y| y == first) => match Usual::of(first) {
+            Some(Usual::Inverse) => each(
+                x,
+                out,
+                #[inline(always)]
+                |x| Usual::Inverse.power(x),
+            ),
+            Some(Usual::InverseRoot) => each(
+                x,
+                out,
+                #[inline(always)]
+                |x| Usual::InverseRoot.power(x),
+            ),
+            Some(Usual::Root) => each(
+                x,
+                out,
+                #[inline(always)]
+                |x| Usual::Root.power(x),
+            ),
+            Some(Usual::Same) => out.copy_from_slice(x),
+            Some(Usual::Square) => each(
+                x,
+                out,
+                #[inline(always)]
+                |x| Usual::Square.power(x),
+            ),
+            Some(Usual::Cube) => each(
+                x,
+                out,
+                #[inline(always)]
+                |x| Usual::Cube.power(x),
+            ),
+            None => each_pair(x, exponents, out, pow),
+        },
+        _ => each_pair(x, exponents, out, |x, y| match Usual::of(y) {
+            Some(usual) => usual.power(x),
+            None => pow(x, y),
         }),
     }
 }
 
-/// The only element, if there is but one.
-fn one_number(tensor: &Tensor) -> Option<f64> {
-    let mut one = [0f64];
-    (tensor.len() == 1).then(|| widen(tensor, 0, &mut one))?;
-    Some(one[0])
+/// The usual exponents, which need no logarithm; what is exact in `f64` rounds once.
+#[derive(Clone, Copy)]
+enum Usual {
+    Inverse,
+    InverseRoot,
+    Root,
+    Same,
+    Square,
+    Cube,
+}
+
+impl Usual {
+    fn of<T: Real>(exponent: T) -> Option<Self> {
+        Some(match exponent.wide() {
+            -1.0 => Self::Inverse,
+            -0.5 => Self::InverseRoot,
+            0.5 => Self::Root,
+            1.0 => Self::Same,
+            2.0 => Self::Square,
+            3.0 => Self::Cube,
+            _ => return None,
+        })
+    }
+
+    #[inline(always)]
+    fn power<T: Real>(self, x: T) -> T {
+        match self {
+            Self::Inverse => T::one() / x,
+            Self::InverseRoot => T::of(1.0 / root(x.wide())),
+            Self::Root => T::of(root(x.wide())),
+            Self::Same => x,
+            Self::Square => x * x,
+            Self::Cube => T::of(x.wide() * x.wide() * x.wide()),
+        }
+    }
 }
 
 /// `x` to the power of 1/2, which is not the root of -0 and of -infinity.
+#[inline(always)]
 fn root(x: f64) -> f64 {
     if x == f64::NEG_INFINITY {
         f64::INFINITY
     } else {
         (x + 0.0).sqrt()
     }
-}
-
-fn each<T: Real>(inputs: [(&Tensor, usize); 2], out: &mut Tensor, f: impl Fn(T) -> T + Sync) {
-    zip(inputs, out, &|a: &[T], _, out| {
-        for (out, &a) in out.iter_mut().zip(a) {
-            *out = f(a);
-        }
-    });
 }
 
 fn integers<T>(inputs: [(&Tensor, usize); 2], out: &mut Tensor) -> Result<(), OpError>

@@ -4,9 +4,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::kernel::map::each;
 use crate::kernel::math;
 use crate::kernel::real::Real;
-use crate::ops::unary::{Function, Integers, each};
+use crate::ops::unary::{Function, Integers};
 use crate::tensor::ValueRange;
 
 /// What becomes of a number in the middle of two.
@@ -29,6 +30,7 @@ pub(crate) struct Round {
 impl Function for Round {
     const INTEGERS: Integers = Integers::Exact;
 
+    #[inline(always)]
     fn real<T: Real>(&self, x: T) -> T {
         match self.mode {
             Mode::HalfToEven => math::round_half_even(x),

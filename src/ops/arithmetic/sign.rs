@@ -16,12 +16,14 @@ pub(crate) struct Sign {}
 impl Function for Sign {
     const INTEGERS: Integers = Integers::Exact;
 
+    #[inline(always)]
     fn real<T: Real>(&self, x: T) -> T {
         let one = T::one();
         let x = if x > T::zero() { one } else { x };
         if x < T::zero() { -one } else { x }
     }
 
+    #[inline(always)]
     fn integer<T: Integer>(&self, x: T) -> T {
         let (zero, one) = (T::zero(), T::one());
         if x > zero {

@@ -16,6 +16,7 @@ pub(crate) struct Sin {}
 impl Function for Sin {
     const INTEGERS: Integers = Integers::Rounded;
 
+    #[inline(always)]
     fn real<T: Real>(&self, x: T) -> T {
         math::sin(x)
     }

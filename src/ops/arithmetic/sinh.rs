@@ -16,6 +16,7 @@ pub(crate) struct Sinh {}
 impl Function for Sinh {
     const INTEGERS: Integers = Integers::Rounded;
 
+    #[inline(always)]
     fn real<T: Real>(&self, x: T) -> T {
         math::sinh(x)
     }

@@ -15,6 +15,7 @@ pub(crate) struct Sqrt {}
 impl Function for Sqrt {
     const INTEGERS: Integers = Integers::Rounded;
 
+    #[inline(always)]
     fn real<T: Real>(&self, x: T) -> T {
         x.sqrt()
     }

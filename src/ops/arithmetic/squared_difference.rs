@@ -12,10 +12,12 @@ use crate::tensor::ValueRange;
 pub(crate) struct SquaredDifference;
 
 impl Function for SquaredDifference {
+    #[inline(always)]
     fn float<T: Float>(a: T, b: T) -> T {
         (a - b) * (a - b)
     }
 
+    #[inline(always)]
     fn integer<T: Integer>(a: T, b: T) -> T {
         let difference = a.subtract(b);
         difference.multiply(difference)

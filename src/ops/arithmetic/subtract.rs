@@ -12,10 +12,12 @@ use crate::tensor::ValueRange;
 pub(crate) struct Subtract;
 
 impl Function for Subtract {
+    #[inline(always)]
     fn float<T: Float>(a: T, b: T) -> T {
         a - b
     }
 
+    #[inline(always)]
     fn integer<T: Integer>(a: T, b: T) -> T {
         a.subtract(b)
     }

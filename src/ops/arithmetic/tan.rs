@@ -16,6 +16,7 @@ pub(crate) struct Tan {}
 impl Function for Tan {
     const INTEGERS: Integers = Integers::Rounded;
 
+    #[inline(always)]
     fn real<T: Real>(&self, x: T) -> T {
         math::tan(x)
     }

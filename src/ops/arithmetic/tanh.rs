@@ -16,6 +16,7 @@ pub(crate) struct Tanh {}
 impl Function for Tanh {
     const INTEGERS: Integers = Integers::Rounded;
 
+    #[inline(always)]
     fn real<T: Real>(&self, x: T) -> T {
         math::tanh(x)
     }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::binary::expect_bits;
 use crate::kernel::dispatch::{Lane, lane};
-use crate::kernel::map::map;
+use crate::kernel::map::{each, map};
 use crate::op::{Input, Io, Op, OpError, Output, Outputs, bail};
 use crate::tensor::ElementType;
 
@@ -29,7 +29,14 @@ impl Op for BitwiseNot {
         let (data, out) = (io.inputs[0], &mut io.outputs[0]);
         match lane(data.element_type()) {
             _ if data.element_type() == ElementType::Boolean => {
-                map(data, out, &|data: &[i32], out| each(data, out, |x| x == 0));
+                map(data, out, &|data: &[i32], out| {
+                    each(
+                        data,
+                        out,
+                        #[inline(always)]
+                        |x| x == 0,
+                    );
+                });
             }
             Some(Lane::I32) => map(data, out, &|data, out| each(data, out, i32::not)),
             Some(Lane::I64) => map(data, out, &|data, out| each(data, out, i64::not)),
@@ -37,11 +44,5 @@ impl Op for BitwiseNot {
             _ => {}
         }
         Ok(())
-    }
-}
-
-fn each<C: Copy, O>(data: &[C], out: &mut [O], f: impl Fn(C) -> O) {
-    for (out, &x) in out.iter_mut().zip(data) {
-        *out = f(x);
     }
 }

@@ -6,9 +6,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::kernel::fake_quantize::fake_quantize;
+use crate::kernel::fake_quantize::{elements, fake_quantize};
 use crate::op::attrs::{AutoBroadcast, AutoBroadcastSpec, is_zero};
-use crate::op::{Input, Io, Op, OpError, Output, Outputs, bail, ensure, merge_types};
+use crate::op::{Elementwise, Input, Io, Op, OpError, Output, Outputs, bail, ensure, merge_types};
+use crate::ops::elementwise::like_numpy;
 use crate::ops::floats::in_real;
 use crate::ops::parameters::{aligned, broadcast_onto};
 use crate::ops::unary::{Integers, expect_type};
@@ -74,6 +75,22 @@ impl Op for FakeQuantize {
             in_real!(out.element_type(), T => fake_quantize::<T>(data, limits, self.levels as T, out));
         }
         Ok(())
+    }
+
+    fn elementwise(&self) -> Option<&dyn Elementwise> {
+        like_numpy(self, self.broadcast())
+    }
+}
+
+impl Elementwise for FakeQuantize {
+    #[allow(clippy::cast_precision_loss)] // no one has as many levels
+    fn compute(&self, inputs: &[&[f32]], out: &mut [f32]) {
+        if let [x, limits @ ..] = inputs
+            && let Ok(limits) = limits.try_into()
+        {
+            let limits: &[&[f32]; 4] = limits;
+            elements(x, *limits, self.levels as f32 - 1.0, out);
+        }
     }
 }
 
