@@ -283,6 +283,9 @@ fn evaluate(
             tensor.map_err(|e| failed(Kind::Shape, e.into()))?
         ]);
     }
+    if let Some(pieces) = pieces(op, inputs, inferred) {
+        return Ok(pieces);
+    }
     let mut outputs = Tensors::with_capacity(inferred.len());
     for output in inferred {
         outputs.push(match output.shape.to_shape() {
@@ -309,6 +312,21 @@ fn evaluate(
         }
     }
     Ok(outputs)
+}
+
+/// The outputs of an operation that are pieces of its first input.
+fn pieces(op: &dyn Op, inputs: &[&Tensor], inferred: &[Output]) -> Option<Tensors> {
+    let starts = op.pieces(inputs, inferred)?;
+    let piece = |(&start, output): (&usize, &Output)| {
+        let tensor = inputs.first()?.piece(start, output.shape.to_shape()?)?;
+        fits(output, &tensor).then_some(tensor)
+    };
+    let pieces = starts
+        .iter()
+        .zip(inferred)
+        .map(piece)
+        .collect::<Option<Tensors>>()?;
+    (pieces.len() == inferred.len()).then_some(pieces)
 }
 
 /// What an observer puts in place of a node's outputs, if it fits.

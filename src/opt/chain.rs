@@ -176,3 +176,7 @@ fn registers(steps: &[Step]) -> (Vec<usize>, usize) {
     }
     (assigned, count)
 }
+
+#[cfg(test)]
+#[path = "chain_tests.rs"]
+mod tests;
