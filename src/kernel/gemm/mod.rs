@@ -4,6 +4,8 @@
 mod batch;
 mod integer;
 mod narrow;
+mod operand;
+mod pack;
 mod rows;
 #[cfg(test)]
 mod tests;
@@ -12,6 +14,10 @@ use rayon::prelude::*;
 
 pub(crate) use batch::{Batch, batches, each};
 pub(crate) use narrow::{Narrow, multiply_narrow};
+#[allow(unused_imports)]
+pub(crate) use operand::{Finish, How, Left, Panels, Right};
+#[allow(unused_imports)]
+pub(crate) use pack::{PackedLeft, PackedRight};
 
 use super::real::Real;
 use crate::tensor::convert::Compute;
@@ -217,6 +223,44 @@ pub(crate) fn multiply<T: Real>(a: Matrix<'_, T>, b: Matrix<'_, T>, c: &mut [T],
     // An element is summed in an order that does not depend on where a product is cut, so that the
     // parts may be as many as keep the threads busy.
     multiply_in(a, b, c, accumulate, 2 * rayon::current_num_threads());
+}
+
+/// `c = a * b`, or `c += a * b`, of which either side may be packed or written on demand; the rows of
+/// `c` follow each other. Large products are computed by all threads unless told otherwise; the
+/// result does not depend on their number.
+///
+/// # Panics
+/// When the sizes do not fit.
+#[allow(dead_code)]
+pub(crate) fn product<'a, T: Real>(
+    a: impl Into<Left<'a, T>>,
+    b: impl Into<Right<'a, T>>,
+    c: &mut [T],
+    how: How<'_, T>,
+) {
+    let written;
+    let a = match a.into() {
+        Left::Matrix(matrix) => matrix,
+        Left::Packed(packed) => packed.matrix(),
+    };
+    let b = match b.into() {
+        Right::Matrix(matrix) => matrix,
+        Right::Packed(packed) => packed.matrix(),
+        Right::Panels(panels) => {
+            written = PackedRight::from_panels(panels);
+            written.matrix()
+        }
+    };
+    match how.alone {
+        true => multiply_alone(a, b, c, how.accumulate),
+        false => multiply(a, b, c, how.accumulate),
+    }
+    if let Some(finish) = how.finish {
+        let columns = b.columns.max(1);
+        for (i, row) in c.chunks_mut(columns).enumerate() {
+            finish(i * columns, row);
+        }
+    }
 }
 
 /// As [`multiply`], on the calling thread only: for callers that share out larger work.
