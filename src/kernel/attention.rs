@@ -6,19 +6,24 @@ use rayon::prelude::*;
 
 use super::gemm::{Batch, Matrix, multiply_alone};
 use super::real::Real;
-use super::softmax::weights;
+use super::scratch::with_scratch;
+use super::simd::vectorize;
+use super::softmax::weights_here;
 
 /// Queries computed at a time.
-const BLOCK: usize = 64;
+const BLOCK: usize = 128;
 
-/// Scores that a block of queries should not exceed,
-const SCORES: usize = 1 << 18;
+/// Scores that a block of queries should not exceed, so that they stay in the cache of a core,
+const SCORES: usize = 1 << 17;
 
 /// unless it has no more queries than this.
 const LEAST: usize = 16;
 
-/// Multiplications below which everything stays on the calling thread.
-const SMALL: usize = 1 << 16;
+/// Multiplications below which everything stays on the calling thread,
+const SMALL: usize = 1 << 20;
+
+/// where making a weight of a score counts as many.
+const WEIGHING: usize = 16;
 
 /// Which keys a query sees, and how its scores are changed.
 #[derive(Debug)]
@@ -54,15 +59,45 @@ impl<T> Broadcast<'_, T> {
     }
 }
 
+/// The matrices of a batch as they lie in a slice.
+#[derive(Debug)]
+pub(crate) struct View<'a, T> {
+    data: &'a [T],
+    /// Where the matrix begins that belongs to one of the batch.
+    batch: Batch,
+    strides: [usize; 2],
+}
+
+impl<'a, T> View<'a, T> {
+    /// Elements with a size and a stride for each dimension, of which the last two are a matrix; those
+    /// before are broadcast to `batch`. A tensor that was transposed need not be moved.
+    pub(crate) fn new(data: &'a [T], shape: &[usize], strides: &[usize], batch: &[usize]) -> Self {
+        let outer = shape.len().saturating_sub(2);
+        Self {
+            data,
+            batch: Batch::with_strides(&shape[..outer], &strides[..outer], batch),
+            strides: match strides[outer..] {
+                [row, column] => [row, column],
+                _ => [0, 0],
+            },
+        }
+    }
+
+    /// Rows of the matrix for index `i` of the batch, from `first` on.
+    fn rows(&self, i: usize, first: usize, [rows, columns]: [usize; 2]) -> Matrix<'a, T> {
+        let start = self.batch.at(i) + first * self.strides[0];
+        Matrix::with_strides(&self.data[start..], rows, columns, self.strides)
+    }
+}
+
 /// Attention of a batch.
 #[derive(Debug)]
 pub(crate) struct Attention<'a, T> {
     /// The number of queries, of keys, the length of both, the length of a value.
     pub(crate) sizes: [usize; 4],
-    /// Queries, keys and values, each with which of them belongs to which of the batch.
-    pub(crate) query: (&'a [T], Batch),
-    pub(crate) key: (&'a [T], Batch),
-    pub(crate) value: (&'a [T], Batch),
+    pub(crate) query: View<'a, T>,
+    pub(crate) key: View<'a, T>,
+    pub(crate) value: View<'a, T>,
     pub(crate) mask: Mask<'a, T>,
     /// One more score for each query, of a key without a value.
     pub(crate) sink: Option<Broadcast<'a, T>>,
@@ -71,37 +106,42 @@ pub(crate) struct Attention<'a, T> {
 }
 
 impl<T: Real> Attention<'_, T> {
-    /// Fills `out` with a value for each query.
-    pub(crate) fn run(&self, out: &mut [T]) {
+    /// Fills `out` with a value for each query. The values of as many of the batch as there are
+    /// `heads`, the last dimension of the batch or 1, lie side by side for each query: 1 leaves the
+    /// matrices apart, the number of heads gives what transposing heads and queries would.
+    pub(crate) fn run(&self, out: &mut [T], heads: usize) {
         let [queries, keys, length, width] = self.sizes;
         if out.is_empty() {
             return;
         }
-        let block = BLOCK.min((SCORES / keys.max(1)).max(LEAST)) * width;
+        // Of a single query both are the same.
+        let heads = if queries == 1 { 1 } else { heads };
+        let row = heads * width;
+        let most = (SCORES / keys.max(1)).clamp(LEAST, BLOCK);
         let scores = (out.len() / width).saturating_mul(keys);
-        if scores.saturating_mul(length + width) <= SMALL {
-            let mut scores = Vec::new();
-            for (i, out) in out.chunks_mut(queries * width).enumerate() {
-                for (j, out) in out.chunks_mut(block).enumerate() {
-                    self.block(i, j * block / width, out, &mut scores);
+        if scores.saturating_mul(length + width + WEIGHING) <= SMALL {
+            for (group, out) in out.chunks_mut(queries * row).enumerate() {
+                for (i, out) in out.chunks_mut(most * row).enumerate() {
+                    self.block(group, i * most, out, heads);
                 }
             }
             return;
         }
-        out.par_chunks_mut(queries * width)
+        // At least two blocks for each thread, if that leaves them large enough.
+        let blocks = (2 * rayon::current_num_threads()).div_ceil(out.len() / (queries * row));
+        let count = queries.div_ceil(blocks).max(LEAST).min(most);
+        out.par_chunks_mut(queries * row)
             .enumerate()
-            .for_each(|(i, out)| {
-                let blocks = out.par_chunks_mut(block).enumerate();
-                blocks.for_each_init(Vec::new, |scores, (j, out)| {
-                    self.block(i, j * block / width, out, scores);
-                });
+            .for_each(|(group, out)| {
+                let blocks = out.par_chunks_mut(count * row).enumerate();
+                blocks.for_each(|(i, out)| self.block(group, i * count, out, heads));
             });
     }
 
-    /// The queries of `i` from `first` on, as many as `out` has values for.
-    fn block(&self, i: usize, first: usize, out: &mut [T], scores: &mut Vec<T>) {
-        let [queries, keys, length, width] = self.sizes;
-        let count = out.len() / width;
+    /// The queries of a group of heads from `first` on, as many as `out` has rows for.
+    fn block(&self, group: usize, first: usize, out: &mut [T], heads: usize) {
+        let [_, keys, _, width] = self.sizes;
+        let count = out.len() / (heads * width);
         let seen = match self.mask {
             Mask::Causal => keys.min(first + count),
             _ => keys,
@@ -109,20 +149,49 @@ impl<T: Real> Attention<'_, T> {
         if seen == 0 {
             return out.fill(T::zero());
         }
-        let query = &self.query.0[(self.query.1.at(i) * queries + first) * length..];
-        let key = &self.key.0[self.key.1.at(i) * keys * length..];
-        let value = &self.value.0[self.value.1.at(i) * keys * width..];
-        scores.resize(count * seen, T::zero());
-        let keys = Matrix::new(key, seen, length).transposed();
-        multiply_alone(Matrix::new(query, count, length), keys, scores, false);
-        for (j, row) in scores.chunks_exact_mut(seen).enumerate() {
-            self.weigh(i, first + j, row);
+        if heads == 1 {
+            return with_scratch(count * seen, |scores| {
+                self.head(group, first, scores, out);
+            });
         }
-        let value = Matrix::new(value, seen, width);
+        with_scratch(count * (seen + width), |scratch| {
+            let (scores, values) = scratch.split_at_mut(count * seen);
+            for head in 0..heads {
+                self.head(group * heads + head, first, scores, values);
+                let rows = out.chunks_exact_mut(heads * width);
+                for (out, value) in rows.zip(values.chunks_exact(width)) {
+                    out[head * width..][..width].copy_from_slice(value);
+                }
+            }
+        });
+    }
+
+    /// The queries of `i` from `first` on, as many as `out` has values for.
+    fn head(&self, i: usize, first: usize, scores: &mut [T], out: &mut [T]) {
+        let [.., length, width] = self.sizes;
+        let count = out.len() / width;
+        let seen = scores.len() / count;
+        let keys = self.key.rows(i, 0, [seen, length]).transposed();
+        multiply_alone(
+            self.query.rows(i, first, [count, length]),
+            keys,
+            scores,
+            false,
+        );
+        vectorize(
+            #[inline(always)]
+            || {
+                for (j, row) in scores.chunks_exact_mut(seen).enumerate() {
+                    self.weigh(i, first + j, row);
+                }
+            },
+        );
+        let value = self.value.rows(i, 0, [seen, width]);
         multiply_alone(Matrix::new(scores, count, seen), value, out, false);
     }
 
     /// From the scores of a query to the weights of the keys.
+    #[inline(always)]
     fn weigh(&self, i: usize, query: usize, row: &mut [T]) {
         let sink = self.sink.as_ref().map(|sink| sink.row(i, query)[0]);
         let scale = self.scale;
@@ -132,13 +201,17 @@ impl<T: Real> Attention<'_, T> {
         match &self.mask {
             Mask::Causal => {
                 let (row, later) = row.split_at_mut(row.len().min(query + 1));
-                row.iter_mut().for_each(|x| *x *= scale);
+                multiply(row, scale);
                 later.fill(T::zero());
-                return weights(row, sink);
+                return weights_here(row, sink);
             }
-            Mask::None => row.iter_mut().for_each(|x| *x *= scale),
+            Mask::None => multiply(row, scale),
             Mask::Bias(bias) => match bias.row(i, query) {
-                &[bias] => row.iter_mut().for_each(|x| *x = *x * scale + bias),
+                &[bias] => {
+                    for x in row.iter_mut() {
+                        *x = *x * scale + bias;
+                    }
+                }
                 bias => {
                     for (x, &bias) in row.iter_mut().zip(bias) {
                         *x = *x * scale + bias;
@@ -147,7 +220,7 @@ impl<T: Real> Attention<'_, T> {
             },
             Mask::Keep(keep) => match keep.row(i, query) {
                 &[0] => row.fill(hidden),
-                &[_] => row.iter_mut().for_each(|x| *x *= scale),
+                &[_] => multiply(row, scale),
                 keep => {
                     for (x, &keep) in row.iter_mut().zip(keep) {
                         *x = if keep == 0 { hidden } else { *x * scale };
@@ -155,6 +228,111 @@ impl<T: Real> Attention<'_, T> {
                 }
             },
         }
-        weights(row, sink);
+        weights_here(row, sink);
+    }
+}
+
+#[inline(always)]
+fn multiply<T: Real>(row: &mut [T], scale: T) {
+    for x in row {
+        *x *= scale;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(count: usize, seed: usize) -> Vec<f64> {
+        (0..count)
+            .map(|i| ((i * 7919 + seed * 31 + 13) % 1009) as f64 / 500.0 - 1.0)
+            .collect()
+    }
+
+    /// Heads that lie beside each other are read and written as if they had been transposed.
+    #[test]
+    fn heads_side_by_side() {
+        for [batch, queries, keys, heads] in [
+            [2, 5, 7, 3],
+            [1, 1, 9, 4],
+            [1, 300, 40, 2],
+            [3, 130, 130, 1],
+        ] {
+            let (length, width) = (6, 5);
+            let outer = [batch, heads];
+            let side = |tokens: usize, size: usize| {
+                let row = heads * size;
+                ([batch, heads, tokens, size], [tokens * row, size, row, 1])
+            };
+            let apart = |data: &[f64], tokens: usize, size: usize| {
+                let mut out = Vec::new();
+                for matrix in 0..batch * heads {
+                    let (b, head) = (matrix / heads, matrix % heads);
+                    for token in 0..tokens {
+                        let from = ((b * tokens + token) * heads + head) * size;
+                        out.extend_from_slice(&data[from..from + size]);
+                    }
+                }
+                out
+            };
+            let data = [(queries, length), (keys, length), (keys, width)];
+            let beside = [0, 1, 2].map(|i| numbers(batch * heads * data[i].0 * data[i].1, i));
+            let moved = [0, 1, 2].map(|i| apart(&beside[i], data[i].0, data[i].1));
+            let views = |strided: bool| {
+                [0, 1, 2].map(|i| {
+                    let (tokens, size) = data[i];
+                    let (shape, strides) = side(tokens, size);
+                    if strided {
+                        return View::new(&beside[i], &shape, &strides, &outer);
+                    }
+                    let matrix = tokens * size;
+                    View::new(
+                        &moved[i],
+                        &shape,
+                        &[heads * matrix, matrix, size, 1],
+                        &outer,
+                    )
+                })
+            };
+            for causal in [false, true] {
+                let run = |strided: bool, heads_beside: usize| {
+                    let [query, key, value] = views(strided);
+                    let attention = Attention {
+                        sizes: [queries, keys, length, width],
+                        query,
+                        key,
+                        value,
+                        mask: if causal { Mask::Causal } else { Mask::None },
+                        sink: None,
+                        scale: 0.5,
+                    };
+                    let mut out = vec![f64::NAN; batch * heads * queries * width];
+                    attention.run(&mut out, heads_beside);
+                    out
+                };
+                let expected = run(false, 1);
+                let strided = run(true, 1);
+                let beside = apart(&run(true, heads), queries, width);
+                for (i, &expected) in expected.iter().enumerate() {
+                    assert!((strided[i] - expected).abs() < 1e-14);
+                    assert!((beside[i] - expected).abs() < 1e-14);
+                }
+                // By the definition, for the last query of the last head.
+                let [q, k, v] = &moved;
+                let row = &q[q.len() - length..];
+                let seen = if causal { keys.min(queries) } else { keys };
+                let k = &k[k.len() - keys * length..][..seen * length];
+                let v = &v[v.len() - keys * width..];
+                let weights: Vec<f64> = k
+                    .chunks(length)
+                    .map(|k| (row.iter().zip(k).map(|(a, b)| a * b).sum::<f64>() * 0.5).exp())
+                    .collect();
+                let total: f64 = weights.iter().sum();
+                for (j, &got) in expected[expected.len() - width..].iter().enumerate() {
+                    let sum = weights.iter().zip(v.chunks(width)).map(|(w, v)| w * v[j]);
+                    assert!((got - sum.sum::<f64>() / total).abs() < 1e-12);
+                }
+            }
+        }
     }
 }

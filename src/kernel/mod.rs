@@ -51,6 +51,7 @@ pub(crate) mod reverse_sequence;
 pub(crate) mod scan;
 pub(crate) mod scatter;
 pub(crate) mod scatter_slices;
+pub(crate) mod scratch;
 pub(crate) mod search;
 pub(crate) mod select;
 pub(crate) mod simd;

@@ -172,17 +172,21 @@ fn line<T: Real>(line: &mut [T], kind: Kind) {
 pub(crate) fn weights<T: Real>(line: &mut [T], other: Option<T>) {
     vectorize(
         #[inline(always)]
-        || {
-            let max = maximum(line);
-            let max = other.map_or(max, |other| larger(max, other));
-            exponentials(line, max);
-            let other = other.map_or(T::zero(), |other| math::exp(other - max));
-            let share = T::one() / (sum(line) + other);
-            for x in line {
-                *x *= share;
-            }
-        },
+        || weights_here(line, other),
     );
+}
+
+/// As [`weights`], for callers that are compiled for the machine themselves.
+#[inline(always)]
+pub(crate) fn weights_here<T: Real>(line: &mut [T], other: Option<T>) {
+    let max = maximum(line);
+    let max = other.map_or(max, |other| larger(max, other));
+    exponentials(line, max);
+    let other = other.map_or(T::zero(), |other| math::exp(other - max));
+    let share = T::one() / (sum(line) + other);
+    for x in line {
+        *x *= share;
+    }
 }
 
 /// A line for all threads.

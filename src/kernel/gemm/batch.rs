@@ -8,22 +8,30 @@ use super::{Matrix, Product, SMALL};
 /// Which matrix of an operand belongs to each of a batch, where its batch dimensions are broadcast.
 #[derive(Debug, Clone)]
 pub(crate) struct Batch {
-    /// Size and stride, in matrices, of each axis of the batch; those that go on as one are merged.
+    /// Size and stride, in matrices or elements, of each axis of the batch; those that go on as one are merged.
     axes: SmallVec<[(usize, usize); 4]>,
 }
 
 impl Batch {
     /// Batch dimensions that are those of `out`, aligned at the last, or 1.
     pub(crate) fn new(own: &[usize], out: &[usize]) -> Self {
-        let mut axes: SmallVec<[(usize, usize); 4]> = SmallVec::new();
+        let mut strides: SmallVec<[usize; 4]> = SmallVec::from_elem(1, own.len());
         let mut stride = 1usize;
+        for (slot, &size) in strides.iter_mut().zip(own).rev() {
+            *slot = stride;
+            stride = stride.saturating_mul(size);
+        }
+        Self::with_strides(own, &strides, out)
+    }
+
+    /// The same where the operand has a stride for each of its batch dimensions.
+    pub(crate) fn with_strides(own: &[usize], strides: &[usize], out: &[usize]) -> Self {
+        let mut axes: SmallVec<[(usize, usize); 4]> = SmallVec::new();
         for (back, &size) in out.iter().rev().enumerate() {
-            let own = match own.len().checked_sub(back + 1) {
-                Some(axis) => own[axis],
-                None => 1,
+            let step = match own.len().checked_sub(back + 1) {
+                Some(axis) if own[axis] != 1 => strides[axis],
+                _ => 0,
             };
-            let step = if own == 1 { 0 } else { stride };
-            stride = stride.saturating_mul(own);
             match axes.last_mut() {
                 _ if size == 1 => {}
                 Some((n, inner)) if step == inner.saturating_mul(*n) => *n = n.saturating_mul(size),
@@ -33,7 +41,7 @@ impl Batch {
         Self { axes }
     }
 
-    /// The matrix for index `i` of the batch.
+    /// The matrix for index `i` of the batch, or its first element where strides were given so.
     pub(crate) fn at(&self, mut i: usize) -> usize {
         let mut matrix = 0;
         for &(size, stride) in &self.axes {

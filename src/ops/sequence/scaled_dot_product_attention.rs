@@ -9,7 +9,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::kernel::attention::{Attention, Broadcast, Mask};
+use crate::kernel::attention::{Attention, Broadcast, Mask, View};
 use crate::kernel::gemm::Batch;
 use crate::kernel::real::Real;
 use crate::op::attrs::AutoBroadcastSpec;
@@ -186,6 +186,16 @@ fn spread<'a, T>(tensor: &Tensor, data: &'a [T], batch: &[usize]) -> Broadcast<'
     }
 }
 
+fn view<'a, T: Real>(tensor: &'a Tensor, batch: &[usize]) -> Result<View<'a, T>, OpError> {
+    let shape = tensor.shape();
+    Ok(View::new(
+        tensor.as_slice()?,
+        shape,
+        &shape.strides(),
+        batch,
+    ))
+}
+
 fn attend<T: Real>(
     inputs: &Inputs<'_, &Tensor>,
     causal: bool,
@@ -202,7 +212,6 @@ fn attend<T: Real>(
     let boolean = |mask: &&&Tensor| mask.element_type() == ElementType::Boolean;
     let bias = wide(inputs.mask.filter(|mask| !boolean(mask)))?;
     let (scale, sink) = (wide(inputs.scale)?, wide(inputs.sink)?);
-    let part = |tensor: &'_ Tensor| Batch::new(batch_of(tensor.shape()), batch);
     let (queries, length) = ends(&query);
     let (keys, width) = ends(&value);
     let mask = match (&bias, inputs.mask) {
@@ -213,9 +222,9 @@ fn attend<T: Real>(
     };
     let attention = Attention {
         sizes: [queries, keys, length, width],
-        query: (query.as_slice()?, part(&query)),
-        key: (key.as_slice()?, part(&key)),
-        value: (value.as_slice()?, part(&value)),
+        query: view(&query, batch)?,
+        key: view(&key, batch)?,
+        value: view(&value, batch)?,
         mask,
         sink: match &sink {
             Some(sink) => Some(spread(sink, sink.as_slice()?, batch)),
@@ -227,7 +236,7 @@ fn attend<T: Real>(
         },
     };
     fill(out, |out| {
-        attention.run(out);
+        attention.run(out, 1);
         Ok(())
     })
 }
