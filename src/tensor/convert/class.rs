@@ -1,9 +1,9 @@
 //! The types arithmetic is computed in, and every other type seen through them.
 
 use bytemuck::{AnyBitPattern, Pod};
-use half::f16;
-use half::slice::HalfFloatSliceExt;
 
+use super::half;
+use crate::tensor::simd::vectorize;
 use crate::tensor::{Element, ElementType, Tensor, float, pack};
 use ElementType as E;
 
@@ -60,9 +60,11 @@ pub(super) fn view_mut<T: Pod>(bytes: &mut [u8], start: usize, len: usize) -> &m
 
 fn read<T: AnyBitPattern, C>(bytes: &[u8], start: usize, out: &mut [C], f: impl Fn(T) -> C) {
     let data = view::<T>(bytes, start, out.len());
-    for (out, &x) in out.iter_mut().zip(data) {
-        *out = f(x);
-    }
+    vectorize(|| {
+        for (out, &x) in out.iter_mut().zip(data) {
+            *out = f(x);
+        }
+    });
 }
 
 pub(super) fn write<C: Copy, T: Pod>(
@@ -72,9 +74,11 @@ pub(super) fn write<C: Copy, T: Pod>(
     f: impl Fn(C) -> T,
 ) {
     let out = view_mut::<T>(bytes, start, data.len());
-    for (out, &x) in out.iter_mut().zip(data) {
-        *out = f(x);
-    }
+    vectorize(|| {
+        for (out, &x) in out.iter_mut().zip(data) {
+            *out = f(x);
+        }
+    });
 }
 
 /// Reads a type of one byte or less by its codes.
@@ -197,7 +201,7 @@ impl Native for bool {
 fn widen_f32(ty: ElementType, bytes: &[u8], start: usize, out: &mut [f32]) {
     match ty {
         E::F32 => out.copy_from_slice(view(bytes, start, out.len())),
-        E::F16 => view::<f16>(bytes, start, out.len()).convert_to_f32_slice(out),
+        E::F16 => half::widen(view(bytes, start, out.len()), out),
         E::Bf16 => read(bytes, start, out, |x: u16| {
             f32::from_bits(u32::from(x) << 16)
         }),
@@ -212,7 +216,7 @@ fn widen_f32(ty: ElementType, bytes: &[u8], start: usize, out: &mut [f32]) {
 fn narrow_f32(data: &[f32], ty: ElementType, bytes: &mut [u8], start: usize) {
     match ty {
         E::F32 => view_mut(bytes, start, data.len()).copy_from_slice(data),
-        E::F16 => view_mut::<f16>(bytes, start, data.len()).convert_from_f32_slice(data),
+        E::F16 => half::narrow_slice(data, view_mut(bytes, start, data.len())),
         E::Bf16 => write(data, bytes, start, to_bf16),
         E::F8e4m3 => write(data, bytes, start, float::to_f8e4m3),
         E::F8e5m2 => write(data, bytes, start, float::to_f8e5m2),
