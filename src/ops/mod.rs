@@ -26,7 +26,7 @@ mod parameters;
 mod pooling;
 mod quantization;
 mod reduction;
-mod sequence;
+pub(crate) mod sequence;
 mod shape;
 mod signals;
 mod sort;

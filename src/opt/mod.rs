@@ -5,6 +5,7 @@
 //! the end. Passes of [`prepare`] depend on constants only and are done once; those of [`lower`]
 //! look at shapes too, and are done again when a model is compiled for other shapes.
 
+mod attention;
 mod chain;
 mod dead;
 mod draft;
@@ -42,6 +43,7 @@ pub(crate) fn lower(graphs: &[Graph], facts: &Facts, budget: Budget) -> (Vec<Gra
     let mut left = budget.folded_bytes;
     let drafts = Draft::all(graphs, facts).map(|mut draft| {
         fold::fold(&mut draft, &mut left);
+        attention::attention(&mut draft);
         pack::pack(&mut draft);
         fuse::fuse(&mut draft);
         draft

@@ -3,6 +3,7 @@
 mod ctc_greedy_decoder;
 mod ctc_loss;
 mod gru;
+mod head_attention;
 mod lengths;
 mod lstm;
 mod one_hot;
@@ -11,6 +12,8 @@ mod paged_call;
 mod recurrent;
 mod rnn;
 mod scaled_dot_product_attention;
+
+pub(crate) use head_attention::{HeadAttention, Order};
 
 use crate::op::{OpDef, def, def_with};
 

@@ -8,6 +8,7 @@
 //! it, broadcast to `[N, ..., L, 1]`.
 
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 
 use crate::kernel::attention::{Attention, Broadcast, Mask, View};
 use crate::kernel::gemm::Batch;
@@ -17,7 +18,7 @@ use crate::op::broadcast::broadcast;
 use crate::op::{Input, Io, Op, OpError, Output, Outputs, bail, ensure, merge_types};
 use crate::ops::floats::{fill, in_real, real};
 use crate::tensor::convert::convert;
-use crate::tensor::{Dimension, ElementType, PartialShape, Tensor};
+use crate::tensor::{Dimension, ElementType, PartialShape, Shape, Tensor};
 
 /// The attention of transformers.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
@@ -27,13 +28,31 @@ pub(super) struct ScaledDotProductAttention {
 }
 
 /// The inputs; a mask only where it is not ignored.
-struct Inputs<'a, I> {
-    query: &'a I,
-    key: &'a I,
-    value: &'a I,
-    mask: Option<&'a I>,
-    scale: Option<&'a I>,
-    sink: Option<&'a I>,
+pub(super) struct Inputs<'a, I> {
+    pub(super) query: &'a I,
+    pub(super) key: &'a I,
+    pub(super) value: &'a I,
+    pub(super) mask: Option<&'a I>,
+    pub(super) scale: Option<&'a I>,
+    pub(super) sink: Option<&'a I>,
+}
+
+/// A tensor seen with other dimensions than it has.
+pub(super) struct Given<'a> {
+    pub(super) tensor: &'a Tensor,
+    pub(super) shape: Shape,
+    pub(super) strides: Shape,
+}
+
+impl<'a> Given<'a> {
+    /// A tensor as it is.
+    pub(super) fn whole(tensor: &'a Tensor) -> Self {
+        Self {
+            tensor,
+            shape: tensor.shape().clone(),
+            strides: tensor.shape().strides().into_iter().collect(),
+        }
+    }
 }
 
 /// The batch dimensions, the rows and the columns of an input.
@@ -99,73 +118,79 @@ impl ScaledDotProductAttention {
             sink: rest.get(2),
         })
     }
+}
 
-    fn types(&self, inputs: &Inputs<'_, Input<'_>>) -> Result<ElementType, OpError> {
-        let mask = inputs
-            .mask
-            .filter(|mask| mask.element_type != ElementType::Boolean);
-        let same: Vec<Input<'_>> = [inputs.query, inputs.key, inputs.value]
-            .into_iter()
-            .chain(inputs.scale)
-            .chain(inputs.sink)
-            .chain(mask)
-            .cloned()
-            .collect();
-        let ty = merge_types(&same)?;
+fn types(inputs: &Inputs<'_, Input<'_>>) -> Result<ElementType, OpError> {
+    let mask = inputs
+        .mask
+        .filter(|mask| mask.element_type != ElementType::Boolean);
+    let same: Vec<Input<'_>> = [inputs.query, inputs.key, inputs.value]
+        .into_iter()
+        .chain(inputs.scale)
+        .chain(inputs.sink)
+        .chain(mask)
+        .cloned()
+        .collect();
+    let ty = merge_types(&same)?;
+    ensure!(
+        ty.is_float() || !ty.is_static(),
+        "the inputs must be floats, got {ty}"
+    );
+    Ok(ty)
+}
+
+/// The type and the shape of the output.
+pub(super) fn infer(inputs: &Inputs<'_, Input<'_>>) -> Result<Output, OpError> {
+    let ty = types(inputs)?;
+    let (batch, [queries, length]) = parts("query", inputs.query)?;
+    let (key_batch, [keys, key_length]) = parts("key", inputs.key)?;
+    let (value_batch, [values, width]) = parts("value", inputs.value)?;
+    expect_equal("the lengths of queries and keys", length, key_length)?;
+    expect_equal("the numbers of keys and values", keys, values)?;
+    let numpy = AutoBroadcastSpec::default();
+    let mut batch = broadcast(&batch, &key_batch, numpy)?;
+    batch = broadcast(&batch, &value_batch, numpy)?;
+    if let Some(mask) = inputs.mask {
         ensure!(
-            ty.is_float() || !ty.is_static(),
-            "the inputs must be floats, got {ty}"
+            mask.rank() != Some(1),
+            "the mask must be a scalar or have at least 2 dimensions, got shape {}",
+            mask.shape
         );
-        Ok(ty)
+        let keys = keys.intersect(values).unwrap_or(keys);
+        batch = join("mask", &mask.shape, [queries, keys], batch)?;
     }
+    if let Some(scale) = inputs.scale {
+        scale.expect_at_most_1d("the scale")?;
+        ensure!(
+            scale.shape.elements().contains(1),
+            "the scale must be one number, got shape {}",
+            scale.shape
+        );
+    }
+    if let Some(sink) = inputs.sink {
+        batch = join("sink", &sink.shape, [queries, 1.into()], batch)?;
+    }
+    let shape = match batch.dims() {
+        Some(batch) => batch.iter().copied().chain([queries, width]).collect(),
+        None => PartialShape::dynamic(),
+    };
+    Ok(Output::new(ty, shape))
 }
 
 impl Op for ScaledDotProductAttention {
     fn infer(&self, inputs: &[Input<'_>]) -> Result<Outputs, OpError> {
-        let inputs = self.inputs(inputs)?;
-        let ty = self.types(&inputs)?;
-        let (batch, [queries, length]) = parts("query", inputs.query)?;
-        let (key_batch, [keys, key_length]) = parts("key", inputs.key)?;
-        let (value_batch, [values, width]) = parts("value", inputs.value)?;
-        expect_equal("the lengths of queries and keys", length, key_length)?;
-        expect_equal("the numbers of keys and values", keys, values)?;
-        let numpy = AutoBroadcastSpec::default();
-        let mut batch = broadcast(&batch, &key_batch, numpy)?;
-        batch = broadcast(&batch, &value_batch, numpy)?;
-        if let Some(mask) = inputs.mask {
-            ensure!(
-                mask.rank() != Some(1),
-                "the mask must be a scalar or have at least 2 dimensions, got shape {}",
-                mask.shape
-            );
-            let keys = keys.intersect(values).unwrap_or(keys);
-            batch = join("mask", &mask.shape, [queries, keys], batch)?;
-        }
-        if let Some(scale) = inputs.scale {
-            scale.expect_at_most_1d("the scale")?;
-            ensure!(
-                scale.shape.elements().contains(1),
-                "the scale must be one number, got shape {}",
-                scale.shape
-            );
-        }
-        if let Some(sink) = inputs.sink {
-            batch = join("sink", &sink.shape, [queries, 1.into()], batch)?;
-        }
-        let shape = match batch.dims() {
-            Some(batch) => batch.iter().copied().chain([queries, width]).collect(),
-            None => PartialShape::dynamic(),
-        };
-        Ok(Output::single(ty, shape))
+        Ok(smallvec::smallvec![infer(&self.inputs(inputs)?)?])
     }
 
     fn eval(&self, io: Io<'_>) -> Result<(), OpError> {
-        let inputs = self.inputs(io.inputs)?;
+        let given: SmallVec<[Given<'_>; 4]> = io.inputs.iter().map(|t| Given::whole(t)).collect();
+        let inputs = self.inputs(&given)?;
         let out = &mut io.outputs[0];
         if out.is_empty() {
             return Ok(());
         }
-        in_real!(out.element_type(), T => attend::<T>(&inputs, self.causal, out))
+        let shape = out.shape().clone();
+        in_real!(out.element_type(), T => attend::<T>(&inputs, self.causal, &shape, 1, out))
     }
 }
 
@@ -186,45 +211,51 @@ fn spread<'a, T>(tensor: &Tensor, data: &'a [T], batch: &[usize]) -> Broadcast<'
     }
 }
 
-fn view<'a, T: Real>(tensor: &'a Tensor, batch: &[usize]) -> Result<View<'a, T>, OpError> {
-    let shape = tensor.shape();
+/// The elements of an input, in the type to compute in, as the input is seen.
+fn view<'a, T: Real>(
+    elements: &'a Tensor,
+    given: &Given<'_>,
+    batch: &[usize],
+) -> Result<View<'a, T>, OpError> {
     Ok(View::new(
-        tensor.as_slice()?,
-        shape,
-        &shape.strides(),
+        elements.as_slice()?,
+        &given.shape,
+        &given.strides,
         batch,
     ))
 }
 
-fn attend<T: Real>(
-    inputs: &Inputs<'_, &Tensor>,
+/// Fills `out` with attention of this shape, `heads` side by side (see [`Attention::run`]).
+pub(super) fn attend<T: Real>(
+    inputs: &Inputs<'_, Given<'_>>,
     causal: bool,
+    shape: &[usize],
+    heads: usize,
     out: &mut Tensor,
 ) -> Result<(), OpError> {
-    let shape = out.shape().clone();
-    let batch = batch_of(&shape);
-    let wide = |tensor: Option<&&Tensor>| tensor.map(|tensor| real::<T>(tensor)).transpose();
+    let batch = batch_of(shape);
+    let wide = |given: Option<&Given<'_>>| given.map(|g| real::<T>(g.tensor)).transpose();
     let (query, key, value) = (
-        real::<T>(inputs.query)?,
-        real::<T>(inputs.key)?,
-        real::<T>(inputs.value)?,
+        real::<T>(inputs.query.tensor)?,
+        real::<T>(inputs.key.tensor)?,
+        real::<T>(inputs.value.tensor)?,
     );
-    let boolean = |mask: &&&Tensor| mask.element_type() == ElementType::Boolean;
+    let boolean = |mask: &&Given<'_>| mask.tensor.element_type() == ElementType::Boolean;
     let bias = wide(inputs.mask.filter(|mask| !boolean(mask)))?;
     let (scale, sink) = (wide(inputs.scale)?, wide(inputs.sink)?);
-    let (queries, length) = ends(&query);
-    let (keys, width) = ends(&value);
+    let (queries, length) = ends(&inputs.query.shape);
+    let (keys, width) = ends(&inputs.value.shape);
     let mask = match (&bias, inputs.mask) {
         _ if causal => Mask::Causal,
         (Some(bias), _) => Mask::Bias(spread(bias, bias.as_slice()?, batch)),
-        (None, Some(mask)) => Mask::Keep(spread(mask, mask.bytes(), batch)),
+        (None, Some(mask)) => Mask::Keep(spread(mask.tensor, mask.tensor.bytes(), batch)),
         (None, None) => Mask::None,
     };
     let attention = Attention {
         sizes: [queries, keys, length, width],
-        query: view(&query, batch)?,
-        key: view(&key, batch)?,
-        value: view(&value, batch)?,
+        query: view(&query, inputs.query, batch)?,
+        key: view(&key, inputs.key, batch)?,
+        value: view(&value, inputs.value, batch)?,
         mask,
         sink: match &sink {
             Some(sink) => Some(spread(sink, sink.as_slice()?, batch)),
@@ -236,7 +267,7 @@ fn attend<T: Real>(
         },
     };
     fill(out, |out| {
-        attention.run(out, 1);
+        attention.run(out, heads);
         Ok(())
     })
 }
@@ -253,8 +284,8 @@ fn default_scale<T: Real>(length: usize, ty: ElementType) -> Result<T, OpError> 
 }
 
 /// The last two dimensions.
-fn ends(tensor: &Tensor) -> (usize, usize) {
-    match tensor.shape()[..] {
+fn ends(shape: &[usize]) -> (usize, usize) {
+    match *shape {
         [.., rows, columns] => (rows, columns),
         _ => (1, 1),
     }
