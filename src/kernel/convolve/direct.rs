@@ -357,9 +357,9 @@ impl<const N: usize, const M: usize> Columns<'_, '_, N, M> {
                 let from = at.min(width - lanes);
                 let sums = self.sums::<S, BLOCK>(simd, &rows, start + from, filter);
                 let len = out.len();
-                for i in 0..BLOCK {
+                for (i, &sum) in sums.iter().enumerate() {
                     if i * width < len {
-                        store(simd, out, i * width + from, sums[i]);
+                        store(simd, out, i * width + from, sum);
                     }
                 }
                 at += lanes;

@@ -1,16 +1,24 @@
 //! The largest element, or the mean, of windows.
 
+mod adaptive;
+mod rows;
+
 use std::num::NonZeroUsize;
-use std::ops::Range;
 
 use num_traits::{NumCast, PrimInt, WrappingAdd};
 use rayon::prelude::*;
 
-use super::window::{Fold, Taps, Window, sweep};
+use crate::kernel::window::{Axis, Fold, Taps, Window, sweep};
 use crate::tensor::convert::Compute;
+pub(crate) use adaptive::Adaptive;
+pub(crate) use rows::Index;
+use rows::{Found as FoundByRows, Largest as LargestByRows, Means, Scratch, Sum, compute};
 
 /// Elements looked at below which work stays on the calling thread.
-const SMALL: usize = 1 << 15;
+const SMALL: usize = 1 << 17;
+
+/// Elements that one thread looks at in a row, of larger work.
+const PART: usize = 1 << 15;
 
 /// A number that windows are pooled of.
 pub(crate) trait Pooled: Compute {
@@ -93,6 +101,7 @@ fn planes<T: Send, U: Send, S: Default>(
     if outs.is_empty() {
         return;
     }
+    let outs_len = outs.len();
     let one = |scratch: &mut S, (index, (out, other)): (usize, (&mut [T], &mut [U]))| {
         f(scratch, index, out, other);
     };
@@ -104,7 +113,8 @@ fn planes<T: Send, U: Send, S: Default>(
             .for_each(|plane| one(&mut scratch, plane));
     } else {
         let planes = outs.par_chunks_mut(out).zip(others.par_chunks_mut(other));
-        let planes = planes.enumerate();
+        let least = PART / (work / outs_len.div_ceil(out)).max(1);
+        let planes = planes.enumerate().with_min_len(least.max(1));
         planes.for_each_init(S::default, |scratch, plane| one(scratch, plane));
     }
 }
@@ -148,6 +158,18 @@ pub(crate) fn max<T: Pooled>(window: &Window, data: &[T], out: &mut [T]) {
     // There is nothing beside the output.
     let mut nothing = vec![(); out.len()];
     let sizes = [window.outputs(), window.outputs()];
+    if rows::suits(window) {
+        let one = |scratch: &mut Scratch<T>, plane: usize, out: &mut [T], _: &mut [()]| {
+            let plane = &data[plane * inputs..][..inputs];
+            compute(LargestByRows {
+                window,
+                plane,
+                out,
+                scratch,
+            });
+        };
+        return planes(sizes, work, out, &mut nothing, one);
+    }
     planes(
         sizes,
         work,
@@ -225,7 +247,7 @@ impl<T: Pooled, I: PrimInt + WrappingAdd, O: NumCast> Fold<T> for Found<'_, T, I
 
 /// As [`max`], with the index of every largest element, the first of equal ones: in the data from
 /// the dimension on of which `bound` elements are left, and zero where a window has no elements.
-pub(crate) fn max_with_indices<T: Pooled, O: Send + NumCast>(
+pub(crate) fn max_with_indices<T: Pooled, O: Index>(
     window: &Window,
     bound: usize,
     data: &[T],
@@ -240,7 +262,7 @@ pub(crate) fn max_with_indices<T: Pooled, O: Send + NumCast>(
     }
 }
 
-fn find<T: Pooled, I: PrimInt + WrappingAdd + Send, O: Send + NumCast>(
+fn find<T: Pooled, I: PrimInt + WrappingAdd + Send, O: Index>(
     window: &Window,
     bound: usize,
     data: &[T],
@@ -250,30 +272,49 @@ fn find<T: Pooled, I: PrimInt + WrappingAdd + Send, O: Send + NumCast>(
     let (inputs, [_, y, x]) = (window.inputs(), window.axes());
     let work = work(window, out.len()).saturating_mul(2);
     let sizes = [window.outputs(), window.outputs()];
-    type Scratch<T, I> = (Vec<T>, Vec<I>);
-    let one =
-        |(scratch, row): &mut Scratch<T, I>, plane: usize, out: &mut [T], indices: &mut [O]| {
-            row.resize(x.output, I::zero());
-            let before = plane * inputs;
-            // A plane is a part of what is counted in, or the other way round.
-            let within = NonZeroUsize::new(bound).filter(|_| bound < inputs);
-            let first = if within.is_some() {
-                0
-            } else {
-                before.checked_rem(bound).unwrap_or(0)
-            };
-            let mut fold = Found {
-                out,
-                row,
-                indices,
-                size: [y.output, x.output],
-                start: 0,
-                stride: NumCast::from(x.stride).unwrap_or(I::zero()),
-                first,
-                modulo: within,
-            };
-            sweep(window, &data[before..][..inputs], scratch, &mut fold);
+    let by_rows = rows::suits(window) && i32::try_from(inputs).is_ok();
+    type Memory<T, I> = ((Vec<T>, Vec<I>), Scratch<T>);
+    let one = |memory: &mut Memory<T, I>, plane: usize, out: &mut [T], indices: &mut [O]| {
+        let ((scratch, row), by_row) = memory;
+        row.resize(x.output, I::zero());
+        let before = plane * inputs;
+        // A plane is a part of what is counted in, or the other way round.
+        let within = NonZeroUsize::new(bound).filter(|_| bound < inputs);
+        let first = if within.is_some() {
+            0
+        } else {
+            before.checked_rem(bound).unwrap_or(0)
         };
+        let plane = &data[before..][..inputs];
+        if let (true, None, Some(first)) = (by_rows, within, O::from(first)) {
+            let largest = LargestByRows {
+                window,
+                plane,
+                out: &mut *out,
+                scratch: by_row,
+            };
+            compute(FoundByRows {
+                largest,
+                first,
+                indices: &mut *indices,
+            });
+            // Only where nothing is larger than padding the place may be that of padding.
+            if out.iter().all(|&x| x > T::LOWEST) {
+                return;
+            }
+        }
+        let mut fold = Found {
+            out,
+            row,
+            indices,
+            size: [y.output, x.output],
+            start: 0,
+            stride: NumCast::from(x.stride).unwrap_or(I::zero()),
+            first,
+            modulo: within,
+        };
+        sweep(window, plane, scratch, &mut fold);
+    };
     planes(sizes, work, out, indices, one);
 }
 
@@ -345,130 +386,33 @@ pub(crate) fn mean<T: Pooled>(window: &Window, all: Option<usize>, data: &[T], o
     );
 }
 
-/// The windows that divide an axis of `input` elements into `output` parts that may overlap.
-pub(crate) fn parts(input: usize, output: usize) -> Vec<Range<usize>> {
-    let (input, output) = (input as u128, output as u128);
-    let part = |i: u128| {
-        let from = i * input / output;
-        let to = ((i + 1) * input).div_ceil(output);
-        // Neither is more than the input.
-        usize::try_from(from).unwrap_or(0)..usize::try_from(to).unwrap_or(0)
-    };
-    (0..output).map(part).collect()
-}
-
-/// Windows whose size follows from those of the data and the output.
-pub(crate) struct Adaptive {
-    inputs: [usize; 3],
-    parts: [Vec<Range<usize>>; 3],
-}
-
-impl Adaptive {
-    /// Windows over the last axes, at most three, from and to these sizes.
-    pub(crate) fn new(from: &[usize], to: &[usize]) -> Self {
-        let mut inputs = [1; 3];
-        let mut sizes = [1; 3];
-        let missing = inputs.len().saturating_sub(from.len());
-        inputs
-            .iter_mut()
-            .skip(missing)
-            .zip(from)
-            .for_each(|(to, x)| *to = *x);
-        sizes
-            .iter_mut()
-            .skip(missing)
-            .zip(to)
-            .for_each(|(to, x)| *to = *x);
-        let parts = [0, 1, 2].map(|i| parts(inputs[i], sizes[i]));
-        Self { inputs, parts }
+/// As [`mean`], of `f32`, whose sums are added up in their own type where they are short.
+pub(crate) fn mean_single(window: &Window, all: Option<usize>, data: &[f32], out: &mut [f32]) {
+    let (inputs, [.., x]) = (window.inputs(), window.axes());
+    let one =
+        |axis: Axis| axis.output == 1 && axis.taps(0).len() == axis.input && axis.dilation == 1;
+    let whole = window.axes().into_iter().all(one);
+    if !whole && !rows::sums_suit(window) {
+        return mean(window, all, data, out);
     }
-
-    fn outputs(&self) -> usize {
-        self.parts.iter().map(Vec::len).product()
-    }
-
-    fn work(&self) -> usize {
-        let elements = |parts: &Vec<Range<usize>>| parts.iter().map(Range::len).sum::<usize>();
-        self.parts
-            .iter()
-            .map(elements)
-            .fold(1, usize::saturating_mul)
-    }
-
-    /// Calls `f` with the index of every window, and those of its rows.
-    fn each(&self, mut f: impl FnMut(usize, &mut dyn FnMut(&mut dyn FnMut(Range<usize>)))) {
-        let [_, height, width] = self.inputs;
-        let mut window = 0;
-        for z in &self.parts[0] {
-            for y in &self.parts[1] {
-                for x in &self.parts[2] {
-                    f(window, &mut |row| {
-                        for (iz, iy) in z.clone().flat_map(|iz| y.clone().map(move |iy| (iz, iy))) {
-                            let start = (iz * height + iy) * width;
-                            row(start + x.start..start + x.end);
-                        }
-                    });
-                    window += 1;
-                }
-            }
+    let counts: Vec<f32> = (0..x.output).map(|ox| x.taps(ox).len() as f32).collect();
+    let mut nothing = vec![(); out.len()];
+    let sizes = [window.outputs(), window.outputs()];
+    let one = |scratch: &mut Scratch<f32>, plane: usize, out: &mut [f32], _: &mut [()]| {
+        let plane = &data[plane * inputs..][..inputs];
+        if whole {
+            out.fill(f32::mean(compute(Sum(plane)), all.unwrap_or(inputs)));
+            return;
         }
-    }
-
-    /// The mean of every window.
-    pub(crate) fn mean<T: Pooled>(&self, data: &[T], out: &mut [T]) {
-        let (inputs, outputs) = (self.inputs.iter().product::<usize>(), self.outputs());
-        let work = self.work().saturating_mul(out.len() / outputs.max(1));
-        let mut nothing = vec![(); out.len()];
-        planes(
-            [outputs; 2],
-            work,
+        let counts = &counts[..];
+        compute(Means {
+            window,
+            all,
+            counts,
+            plane,
             out,
-            &mut nothing,
-            |(): &mut (), plane, out, _| {
-                let data = &data[plane * inputs..][..inputs];
-                self.each(|window, rows| {
-                    let (mut sum, mut count) = (T::NOTHING, 0);
-                    rows(&mut |row| {
-                        count += row.len();
-                        sum = data[row].iter().fold(sum, |sum, &x| T::add(sum, x));
-                    });
-                    out[window] = T::mean(sum, count);
-                });
-            },
-        );
-    }
-
-    /// The largest element of every window, and its index in the plane, the first of equal ones.
-    pub(crate) fn max<T: Pooled, O: Send + NumCast>(
-        &self,
-        data: &[T],
-        out: &mut [T],
-        indices: &mut [O],
-    ) {
-        let (inputs, outputs) = (self.inputs.iter().product::<usize>(), self.outputs());
-        let work = self.work().saturating_mul(out.len() / outputs.max(1));
-        planes(
-            [outputs; 2],
-            work,
-            out,
-            indices,
-            |(): &mut (), plane, out, indices| {
-                let data = &data[plane * inputs..][..inputs];
-                self.each(|window, rows| {
-                    let (mut largest, mut found) = (T::LOWEST, None);
-                    rows(&mut |row| {
-                        for (at, &x) in row.clone().zip(&data[row]) {
-                            if x > largest || found.is_none() {
-                                found = Some(at);
-                            }
-                            largest = if x > largest { x } else { largest };
-                        }
-                    });
-                    out[window] = largest;
-                    let index = NumCast::from(found.unwrap_or(0));
-                    indices[window] = index.unwrap_or_else(zero);
-                });
-            },
-        );
-    }
+            scratch,
+        });
+    };
+    planes(sizes, work(window, out.len()), out, &mut nothing, one);
 }

@@ -111,13 +111,14 @@ fn fold<T: Copy + Default>(
     // Elements of a row with its padding, and of one of its phases.
     let width = (x.output - 1) * x.stride + reach + 1;
     let phase = width.div_ceil(x.stride);
-    let phases = if x.stride == 1 { 0 } else { x.stride.min(reach + 1) };
-    let (Ok(before), inside) = (usize::try_from(x.pad as u64), x.pad..width.min(x.pad + x.input))
-    else {
-        return;
+    let phases = if x.stride == 1 {
+        0
+    } else {
+        x.stride.min(reach + 1)
     };
+    let inside = x.pad..width.min(x.pad + x.input);
     scratch.row.clear();
-    scratch.row.resize(width.max(before + x.input), nothing);
+    scratch.row.resize(width, nothing);
     scratch.padded.resize(phases * phase, nothing);
     let rows = (0..z.output).flat_map(|oz| (0..y.output).map(move |oy| [oz, oy]));
     for (at, out) in rows.zip(out.chunks_exact_mut(x.output)) {
@@ -179,7 +180,12 @@ impl<T: Pooled> WithSimd for Largest<'_, T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let Self { window, plane, out, scratch } = self;
+        let Self {
+            window,
+            plane,
+            out,
+            scratch,
+        } = self;
         fold(window, plane, scratch, out, T::LOWEST, larger, |_, _, _| ());
     }
 }
@@ -214,31 +220,52 @@ impl<T: Pooled, O: Index> WithSimd for Found<'_, T, O> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let Largest { window, plane, out, scratch } = self.largest;
+        let Largest {
+            window,
+            plane,
+            out,
+            scratch,
+        } = self.largest;
         let [.., x] = window.axes();
         let (first, mut rest) = (self.first, self.indices);
-        fold(window, plane, scratch, out, T::LOWEST, larger, |at, out, scratch| {
-            let (indices, more) = std::mem::take(&mut rest).split_at_mut(x.output);
-            rest = more;
-            scratch.indices.resize(x.output, 0);
-            let found = &mut scratch.indices[..];
-            // The first of equal ones stays: it is written last.
-            for &start in rows_under(window, at).iter().rev() {
-                let line = &plane[start..][..x.input];
-                for tx in (0..x.kernel).rev() {
-                    mark(&x, line, start, tx, out, found);
+        fold(
+            window,
+            plane,
+            scratch,
+            out,
+            T::LOWEST,
+            larger,
+            |at, out, scratch| {
+                let (indices, more) = std::mem::take(&mut rest).split_at_mut(x.output);
+                rest = more;
+                scratch.indices.resize(x.output, 0);
+                let found = &mut scratch.indices[..];
+                let apart = &mut scratch.padded[..];
+                // The first of equal ones stays: it is written last.
+                for &start in rows_under(window, at).iter().rev() {
+                    let line = &plane[start..][..x.input];
+                    for tx in (0..x.kernel).rev() {
+                        mark(&x, (line, start), tx, out, found, apart);
+                    }
                 }
-            }
-            for (index, &found) in indices.iter_mut().zip(&*found) {
-                *index = first.plus(found);
-            }
-        });
+                for (index, &found) in indices.iter_mut().zip(&*found) {
+                    *index = first.plus(found);
+                }
+            },
+        );
     }
 }
 
 /// Notes the places of elements at one tap that are the largest of their windows.
 #[inline(always)]
-fn mark<T: Pooled>(x: &Axis, line: &[T], start: usize, tx: usize, out: &[T], found: &mut [i32]) {
+fn mark<T: Pooled>(
+    x: &Axis,
+    (line, start): (&[T], usize),
+    tx: usize,
+    out: &[T],
+    found: &mut [i32],
+    apart: &mut [T],
+) {
     let outputs: Range<usize> = x.outputs(tx);
     let Some(at) = x.element(outputs.start, tx).filter(|_| !outputs.is_empty()) else {
         return;
@@ -246,30 +273,27 @@ fn mark<T: Pooled>(x: &Axis, line: &[T], start: usize, tx: usize, out: &[T], fou
     let (Ok(mut place), Ok(stride)) = (i32::try_from(start + at), i32::try_from(x.stride)) else {
         return;
     };
+    let elements = if x.stride == 1 {
+        &line[at..]
+    } else {
+        let apart = &mut apart[..outputs.len()];
+        every(&line[at..], x.stride, apart);
+        apart
+    };
     let found = found[outputs.clone()].iter_mut().zip(&out[outputs]);
-    macro_rules! mark {
-        ($elements:expr) => {
-            for ((found, &largest), &x) in found.zip($elements) {
-                *found = if x == largest { place } else { *found };
-                place = place.wrapping_add(stride);
-            }
-        };
-    }
-    match x.stride {
-        1 => mark!(&line[at..]),
-        2 => {
-            // Whole pairs, and a last element that has no other.
-            let (pairs, last) = line[at..].as_chunks::<2>();
-            mark!(pairs.iter().map(|pair| &pair[0]).chain(last));
-        }
-        stride => mark!(line[at..].iter().step_by(stride)),
+    for ((found, &largest), &x) in found.zip(elements) {
+        *found = if x == largest { place } else { *found };
+        place = place.wrapping_add(stride);
     }
 }
 
-/// The means of a plane's windows: of their elements, or of as many as `all` says.
+/// The means of a plane's windows.
 pub(super) struct Means<'a> {
     pub(super) window: &'a Window,
+    /// The elements that windows have, if not only those of the data count.
     pub(super) all: Option<usize>,
+    /// How many elements of a row are under each window of a row.
+    pub(super) counts: &'a [f32],
     pub(super) plane: &'a [f32],
     pub(super) out: &'a mut [f32],
     pub(super) scratch: &'a mut Scratch<f32>,
@@ -280,27 +304,24 @@ impl WithSimd for Means<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let Self { window, all, plane, out, scratch } = self;
-        let [z, y, x] = window.axes();
-        // The elements along a row under most windows.
-        let most = x.taps(x.output / 2).len();
-        let full = x.outputs(0).start..x.outputs(x.kernel - 1).end;
+        let Self {
+            window,
+            all,
+            counts,
+            plane,
+            out,
+            scratch,
+        } = self;
+        let [z, y, _] = window.axes();
         let add = |a, b| a + b;
         fold(window, plane, scratch, out, 0.0, add, |[oz, oy], out, _| {
             if let Some(all) = all {
-                let scale = 1.0 / all as f32;
-                return out.iter_mut().for_each(|x| *x *= scale);
+                let all = all as f32;
+                return out.iter_mut().for_each(|x| *x /= all);
             }
-            let rows = z.taps(oz).len() * y.taps(oy).len();
-            let scale = 1.0 / (rows * most) as f32;
-            for (ox, out) in out.iter_mut().enumerate() {
-                let inside = full.contains(&ox) && most == x.kernel;
-                if !inside {
-                    *out /= (rows * x.taps(ox).len()) as f32;
-                }
-            }
-            if most == x.kernel && !full.is_empty() {
-                out[full.clone()].iter_mut().for_each(|x| *x *= scale);
+            let rows = (z.taps(oz).len() * y.taps(oy).len()) as f32;
+            for (out, &count) in out.iter_mut().zip(counts) {
+                *out /= rows * count;
             }
         });
     }

@@ -10,6 +10,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::shape::{self, Window as _};
+use crate::kernel::dispatch::{Lane, lane};
 use crate::kernel::pool;
 use crate::op::{Input, Io, LayerData, Op, OpError, Outputs, ReadResult, attrs};
 use crate::ops::floats::{fill, real};
@@ -105,6 +106,14 @@ impl Op for AvgPool {
         let all = taps.try_fold(1usize, |n, taps| n.checked_mul(taps));
         let all = all.unwrap_or(usize::MAX);
         let all = (padded && !self.exclude_pad).then_some(all);
+        if lane(data.element_type()) == Some(Lane::F32) {
+            let data = real::<f32>(data)?;
+            let data = data.as_slice()?;
+            return fill(out, |out| {
+                pool::mean_single(&window, all, data, out);
+                Ok(())
+            });
+        }
         in_lane!(data.element_type(), T => {
             let data = real::<T>(data)?;
             let data = data.as_slice()?;
