@@ -92,7 +92,7 @@ fn find(model: &Model, name: &str) -> Option<usize> {
 }
 
 /// The input that a name or an index means.
-pub(super) fn key(model: &Model, name: &str) -> Result<PortKey, Failure> {
+pub(super) fn key(model: &Model, name: &str) -> Result<PortKey<'static>, Failure> {
     match find(model, name) {
         Some(index) => Ok(PortKey::Index(index)),
         None => Err(unknown(model, name)),

@@ -29,7 +29,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
     let mut model = Model::read(&args.model.model)?;
     if !args.shapes.is_empty() {
-        let shapes: Vec<(PortKey, PartialShape)> = args
+        let shapes: Vec<(PortKey<'_>, PartialShape)> = args
             .shapes
             .iter()
             .map(|text| parse_shape(&model, text))
@@ -106,7 +106,7 @@ fn rows<'m>(model: &'m Model, id: NodeId, node: &'m Node) -> impl Iterator<Item 
     })
 }
 
-fn parse_shape(model: &Model, text: &str) -> Result<(PortKey, PartialShape), Failure> {
+fn parse_shape(model: &Model, text: &str) -> Result<(PortKey<'static>, PartialShape), Failure> {
     let Some((name, dims)) = text.rsplit_once('=') else {
         let message = format!("`--shape {text}`: expected NAME=DIMS, such as x=1,3,224,224");
         return Err(Failure::Usage(message));

@@ -157,7 +157,10 @@ impl<'g> Inference<'g> {
             && inputs
                 .iter()
                 .all(|i| i.shape.is_static() && i.element_type.is_static())
-            && !inputs.iter().any(decides);
+            && !inputs
+                .iter()
+                .enumerate()
+                .any(|(index, input)| decides(input) && op.infers_from(index));
         Ok(Fact {
             outputs,
             known,

@@ -230,7 +230,7 @@ impl Model {
     ///
     /// # Errors
     /// When there is no such input, or the shapes do not fit the model.
-    pub fn reshape<K: Into<PortKey>>(
+    pub fn reshape<'k, K: Into<PortKey<'k>>>(
         &self,
         shapes: impl IntoIterator<Item = (K, PartialShape)>,
     ) -> Result<Self> {
@@ -256,7 +256,7 @@ impl Model {
     /// # Errors
     /// When inputs are missing or do not fit, a layer is not supported or refuses its values, or
     /// a limit is reached.
-    pub fn evaluate<K: Into<PortKey>>(
+    pub fn evaluate<'k, K: Into<PortKey<'k>>>(
         &self,
         inputs: impl IntoIterator<Item = (K, Tensor)>,
     ) -> Result<Outputs> {
@@ -267,7 +267,7 @@ impl Model {
     ///
     /// # Errors
     /// As [`Model::evaluate`], and when an observer stops the run.
-    pub fn evaluate_with<K: Into<PortKey>>(
+    pub fn evaluate_with<'k, K: Into<PortKey<'k>>>(
         &self,
         inputs: impl IntoIterator<Item = (K, Tensor)>,
         limits: &Limits,
@@ -317,7 +317,7 @@ impl Model {
     }
 
     /// The tensors for the inputs in order, checked.
-    fn bind<K: Into<PortKey>>(
+    fn bind<'k, K: Into<PortKey<'k>>>(
         &self,
         inputs: impl IntoIterator<Item = (K, Tensor)>,
     ) -> Result<SmallVec<[Tensor; 4]>> {

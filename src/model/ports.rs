@@ -1,5 +1,7 @@
 //! Inputs and outputs by name or by position.
 
+use std::borrow::Cow;
+
 use super::Model;
 use crate::error::{Error, Kind, Result, quoted};
 use crate::exec::Results;
@@ -8,14 +10,14 @@ use crate::tensor::Tensor;
 
 /// Names an input or output: by name, or by position.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PortKey {
+pub enum PortKey<'k> {
     /// A tensor name or layer name.
-    Name(String),
+    Name(Cow<'k, str>),
     /// A position, counted from 0.
     Index(usize),
 }
 
-impl PortKey {
+impl PortKey<'_> {
     pub(super) fn find(&self, terminals: &[Terminal], what: &str) -> Result<usize> {
         let found = match self {
             Self::Name(name) => find_terminal(terminals, name),
@@ -40,19 +42,25 @@ impl PortKey {
     }
 }
 
-impl From<&str> for PortKey {
-    fn from(name: &str) -> Self {
-        Self::Name(name.to_owned())
+impl<'k> From<&'k str> for PortKey<'k> {
+    fn from(name: &'k str) -> Self {
+        Self::Name(Cow::Borrowed(name))
     }
 }
 
-impl From<String> for PortKey {
+impl<'k> From<&'k String> for PortKey<'k> {
+    fn from(name: &'k String) -> Self {
+        Self::Name(Cow::Borrowed(name))
+    }
+}
+
+impl From<String> for PortKey<'_> {
     fn from(name: String) -> Self {
-        Self::Name(name)
+        Self::Name(Cow::Owned(name))
     }
 }
 
-impl From<usize> for PortKey {
+impl From<usize> for PortKey<'_> {
     fn from(index: usize) -> Self {
         Self::Index(index)
     }

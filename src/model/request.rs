@@ -73,7 +73,7 @@ impl InferRequest {
     /// # Errors
     /// When inputs are missing or do not fit, a layer is not supported or refuses its values, or
     /// a limit is reached. The variables stay as they were.
-    pub fn infer<K: Into<PortKey>>(
+    pub fn infer<'k, K: Into<PortKey<'k>>>(
         &mut self,
         inputs: impl IntoIterator<Item = (K, Tensor)>,
     ) -> Result<Outputs> {
@@ -84,7 +84,7 @@ impl InferRequest {
     ///
     /// # Errors
     /// As [`InferRequest::infer`], and when an observer stops the run.
-    pub fn infer_with<K: Into<PortKey>>(
+    pub fn infer_with<'k, K: Into<PortKey<'k>>>(
         &mut self,
         inputs: impl IntoIterator<Item = (K, Tensor)>,
         limits: &Limits,

@@ -66,6 +66,13 @@ pub trait Op: Any + Debug + Send + Sync {
         None
     }
 
+    /// Whether [`Op::infer`] looks at the elements of input `index`, should it be a small tensor of
+    /// integers. Where it does not, shapes alone decide, and nothing is inferred again.
+    fn infers_from(&self, index: usize) -> bool {
+        let _ = index;
+        true
+    }
+
     /// The inputs whose elements the operation moves to its outputs without changing them; any
     /// other element of an output is zero. What is known of shape computations flows through.
     fn moves(&self) -> Moves {

@@ -76,6 +76,10 @@ impl<F: Function> Op for Unary<F> {
         infer(inputs, F::INTEGERS)
     }
 
+    fn infers_from(&self, _: usize) -> bool {
+        false
+    }
+
     fn eval(&self, io: Io<'_>) -> Result<(), OpError> {
         let (input, out) = (io.inputs[0], &mut io.outputs[0]);
         let ty = out.element_type();

@@ -242,3 +242,7 @@ fn swaps_heads(draft: &Draft, next: usize, index: usize, rank: usize) -> bool {
     swapped.swap(rank - 3, rank - 2);
     transposition(draft, next).is_some_and(|(data, order)| data == port(index) && order == swapped)
 }
+
+#[cfg(test)]
+#[path = "attention_tests.rs"]
+mod tests;

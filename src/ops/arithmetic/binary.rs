@@ -104,6 +104,10 @@ impl<F: Function> Op for Binary<F> {
         infer(inputs, self.broadcast)
     }
 
+    fn infers_from(&self, _: usize) -> bool {
+        false
+    }
+
     fn eval(&self, io: Io<'_>) -> Result<(), OpError> {
         eval::<F>(io, self.broadcast);
         Ok(())

@@ -50,6 +50,10 @@ impl Op for Concat {
         Ok(Output::single(ty, dims.as_slice()))
     }
 
+    fn infers_from(&self, _: usize) -> bool {
+        false
+    }
+
     fn eval(&self, io: Io<'_>) -> Result<(), OpError> {
         let axis = normalize_axis(self.axis, io.outputs[0].shape().rank())?;
         if io.outputs[0].is_empty() {

@@ -131,6 +131,10 @@ impl Op for Gather {
         Ok(Output::single(data.element_type, shape))
     }
 
+    fn infers_from(&self, index: usize) -> bool {
+        index == 2
+    }
+
     fn eval(&self, io: Io<'_>) -> Result<(), OpError> {
         let [data, indices, axis] = io.inputs else {
             bail!("expected 3 inputs, got {}", io.inputs.len());

@@ -62,6 +62,10 @@ impl Op for GatherElements {
         Ok(Output::single(data.element_type, dims.as_slice()))
     }
 
+    fn infers_from(&self, _: usize) -> bool {
+        false
+    }
+
     fn eval(&self, io: Io<'_>) -> Result<(), OpError> {
         let [data, indices] = io.inputs else {
             bail!("expected 2 inputs, got {}", io.inputs.len());

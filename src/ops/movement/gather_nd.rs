@@ -110,6 +110,10 @@ impl Op for GatherND {
         Ok(Output::single(data.element_type, shape))
     }
 
+    fn infers_from(&self, _: usize) -> bool {
+        false
+    }
+
     fn eval(&self, io: Io<'_>) -> Result<(), OpError> {
         let [data, indices] = io.inputs else {
             bail!("expected 2 inputs, got {}", io.inputs.len());

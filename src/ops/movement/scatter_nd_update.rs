@@ -119,6 +119,10 @@ impl Op for ScatterNDUpdate {
         Ok(Output::single(ty, data.shape.clone().into_owned()))
     }
 
+    fn infers_from(&self, _: usize) -> bool {
+        false
+    }
+
     fn eval(&self, io: Io<'_>) -> Result<(), OpError> {
         let [data, indices, updates] = io.inputs else {
             bail!("expected 3 inputs, got {}", io.inputs.len());

@@ -75,6 +75,10 @@ impl Op for ScatterUpdate {
         Ok(Output::single(ty, shape))
     }
 
+    fn infers_from(&self, index: usize) -> bool {
+        index == 3
+    }
+
     fn eval(&self, io: Io<'_>) -> Result<(), OpError> {
         let [data, indices, updates, axis] = io.inputs else {
             bail!("expected 4 inputs, got {}", io.inputs.len());

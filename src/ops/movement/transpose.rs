@@ -63,6 +63,10 @@ impl Op for Transpose {
         Ok(Output::single(data.element_type, shape))
     }
 
+    fn infers_from(&self, index: usize) -> bool {
+        index == 1
+    }
+
     fn eval(&self, io: Io<'_>) -> Result<(), OpError> {
         let [data, order] = io.inputs else {
             bail!("expected 2 inputs, got {}", io.inputs.len());

@@ -36,8 +36,8 @@ fn naive(inputs: &[Tensor], causal: bool, out: &Shape) -> Vec<f64> {
     let [query, key, value, rest @ ..] = inputs else {
         panic!("three")
     };
-    let (_, length) = ends(query);
-    let (keys, _) = ends(key);
+    let (_, length) = ends(query.shape());
+    let (keys, _) = ends(key.shape());
     let scale = rest
         .get(1)
         .map_or(1.0 / (length as f64).sqrt(), |scale| at(scale, &[0]));
