@@ -6,8 +6,7 @@ use pulp::{Arch, Simd, WithSimd};
 use smallvec::SmallVec;
 
 use crate::kernel::gemm::Panels;
-use crate::kernel::phases::every;
-use crate::kernel::window::Window;
+use crate::kernel::window::{Axis, Window};
 
 /// A matrix with a row for each tap of each channel, and a column for each window.
 #[derive(Debug)]
@@ -18,60 +17,112 @@ pub(super) struct Columns<'a> {
     pub(super) data: &'a [f32],
 }
 
-/// What stands at one tap of some windows that follow each other in a row.
+/// Elements that are moved at a time. What is moved beyond the end of a row of windows is
+/// overwritten by what comes next.
+const LANES: usize = 16;
+
+/// Elements moved to a place in a row of a panel.
 #[derive(Debug, Clone, Copy)]
-struct Piece {
-    /// Where in a row of the panel it begins.
-    at: usize,
-    /// How many windows have padding at the tap, before and behind the others.
-    pads: [usize; 2],
-    /// The first element of the others in the plane of a channel, and their number.
-    from: usize,
-    len: usize,
+struct Move {
+    /// Where the first is from, in the plane of a channel, if they are not zero.
+    from: Option<isize>,
+    to: usize,
 }
 
-/// The pieces of each tap of each part of a row of windows.
-type Pieces = SmallVec<[Piece; 32]>;
+/// What stands at one tap of some windows.
+#[derive(Debug, Clone, Copy, Default)]
+struct Tap {
+    /// Where its moves end among those of all taps.
+    moves: usize,
+    /// As that, of the places that are zero afterwards.
+    zeros: usize,
+}
 
-impl Columns<'_> {
-    fn pieces(&self, windows: Range<usize>) -> Pieces {
-        let [z, y, x] = self.window.axes();
-        let mut pieces = Pieces::new();
-        for tap in 0..self.window.taps() {
-            let (tz, ty, tx) = (
-                tap / (y.kernel * x.kernel),
-                tap / x.kernel % y.kernel,
-                tap % x.kernel,
-            );
-            let inside = x.outputs(tx);
-            let mut window = windows.start;
-            while window < windows.end {
-                let (row, first) = (window / x.output, window % x.output);
-                let last = x.output.min(first + windows.end - window);
-                let at = window - windows.start;
-                window += last - first;
-                let line = z
-                    .element(row / y.output, tz)
-                    .zip(y.element(row % y.output, ty));
-                let (from, to) = match line {
-                    Some(_) => (
-                        inside.start.clamp(first, last),
-                        inside.end.clamp(first, last),
-                    ),
-                    None => (last, last),
-                };
-                let to = to.max(from);
-                let start = line.zip(x.element(from, tx).filter(|_| from < to));
-                let start = start.map_or(0, |((iz, iy), ix)| (iz * y.input + iy) * x.input + ix);
-                pieces.push(Piece {
-                    at,
-                    pads: [from - first, last - to],
-                    from: start,
-                    len: to - from,
+/// Windows that follow each other in a row.
+#[derive(Debug, Clone, Copy)]
+struct Run {
+    row: [usize; 2],
+    first: usize,
+    last: usize,
+    /// Where in a row of the panel they begin.
+    to: usize,
+}
+
+/// How the rows of a panel are written.
+#[derive(Debug, Default)]
+struct Moves {
+    taps: SmallVec<[Tap; 32]>,
+    moves: SmallVec<[Move; 64]>,
+    zeros: SmallVec<[usize; 64]>,
+}
+
+/// The parts of rows of windows that some windows are.
+fn runs(window: &Window, windows: Range<usize>) -> SmallVec<[Run; 8]> {
+    let [_, y, x] = window.axes();
+    let mut runs = SmallVec::new();
+    let (mut row, mut first) = (windows.start / x.output, windows.start % x.output);
+    let mut to = 0;
+    while to < windows.len() {
+        let last = x.output.min(first + windows.len() - to);
+        runs.push(Run {
+            row: [row / y.output, row % y.output],
+            first,
+            last,
+            to,
+        });
+        to += last - first;
+        (row, first) = (row + 1, 0);
+    }
+    runs
+}
+
+impl Moves {
+    fn new(window: &Window, windows: Range<usize>) -> Self {
+        let [z, y, x] = window.axes();
+        let runs = runs(window, windows);
+        let mut all = Self::default();
+        let columns: SmallVec<[Range<usize>; 8]> = (0..x.kernel).map(|tx| x.outputs(tx)).collect();
+        for (tz, ty) in (0..z.kernel).flat_map(|tz| (0..y.kernel).map(move |ty| (tz, ty))) {
+            let lines: SmallVec<[Option<usize>; 8]> = runs
+                .iter()
+                .map(|run| {
+                    let (iz, iy) = (z.element(run.row[0], tz)?, y.element(run.row[1], ty)?);
+                    Some((iz * y.input + iy) * x.input)
+                })
+                .collect();
+            for (tx, inside) in columns.iter().enumerate() {
+                for (run, line) in runs.iter().zip(&lines) {
+                    all.run(&x, run, *line, tx, inside);
+                }
+                all.taps.push(Tap {
+                    moves: all.moves.len(),
+                    zeros: all.zeros.len(),
                 });
             }
         }
-        pieces
+        all
+    }
+
+    /// Adds what stands at a tap of one run.
+    fn run(&mut self, x: &Axis, run: &Run, line: Option<usize>, tx: usize, inside: &Range<usize>) {
+        let Some(line) = line else {
+            for to in (run.to..run.to + run.last - run.first).step_by(LANES) {
+                self.moves.push(Move { from: None, to });
+            }
+            return;
+        };
+        let from = inside.start.clamp(run.first, run.last);
+        let to = inside.end.clamp(from, run.last);
+        let place = |window: usize| run.to + window - run.first;
+        let start = (line + from * x.stride + tx * x.dilation).wrapping_sub(x.pad);
+        for at in (0..to - from).step_by(LANES) {
+            self.moves.push(Move {
+                from: Some(start.cast_signed() + (at * x.stride).cast_signed()),
+                to: place(from + at),
+            });
+        }
+        self.zeros.extend(place(run.first)..place(from));
+        self.zeros.extend(place(to)..place(run.last));
     }
 }
 
@@ -85,92 +136,110 @@ impl Panels<f32> for Columns<'_> {
     }
 
     fn write(&self, rows: Range<usize>, columns: Range<usize>, width: usize, panel: &mut [f32]) {
-        let pieces = self.pieces(columns);
-        Arch::new().dispatch(Write {
+        let moves = Moves::new(self.window, columns);
+        let write = Write {
             columns: self,
-            pieces: &pieces,
+            moves: &moves,
             first: rows.start,
             width,
             panel,
-        });
+        };
+        let [.., x] = self.window.axes();
+        match x.stride {
+            1 => Arch::new().dispatch(Strided::<1>(write)),
+            2 => Arch::new().dispatch(Strided::<2>(write)),
+            // Of any stride.
+            _ => Arch::new().dispatch(Strided::<0>(write)),
+        }
     }
 }
 
 struct Write<'a> {
     columns: &'a Columns<'a>,
-    pieces: &'a [Piece],
+    moves: &'a Moves,
     /// The first row of the panel.
     first: usize,
     width: usize,
     panel: &'a mut [f32],
 }
 
-impl WithSimd for Write<'_> {
+/// Windows `N` elements from each other, or any number if it is zero.
+struct Strided<'a, const N: usize>(Write<'a>);
+
+impl<const N: usize> WithSimd for Strided<'_, N> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let window = self.columns.window;
-        let (taps, inputs, [.., x]) = (window.taps(), window.inputs(), window.axes());
-        let each = self.pieces.len() / taps;
-        let (mut channel, mut tap) = (self.first / taps, self.first % taps);
-        let mut pieces = self.pieces[tap * each..].chunks_exact(each);
-        let mut plane = &self.columns.data[channel * inputs..][..inputs];
-        for line in self.panel.chunks_exact_mut(self.width) {
-            if tap == taps {
-                (channel, tap) = (channel + 1, 0);
-                pieces = self.pieces.chunks_exact(each);
-                plane = &self.columns.data[channel * inputs..][..inputs];
+        let Write {
+            columns,
+            moves,
+            first,
+            width,
+            panel,
+        } = self.0;
+        let (inputs, [.., x]) = (columns.window.inputs(), columns.window.axes());
+        let taps = &moves.taps[..];
+        let (mut channel, mut tap) = (first / taps.len(), first % taps.len());
+        let mut done = match tap.checked_sub(1) {
+            Some(before) => taps[before],
+            None => Tap::default(),
+        };
+        let data = columns.data;
+        let mut start = 0;
+        while start < panel.len() {
+            let Tap { moves: end, zeros } = taps[tap];
+            let plane = (channel * inputs).cast_signed();
+            for step in &moves.moves[done.moves..end] {
+                let rest = &mut panel[start + step.to..];
+                match step.from {
+                    None => match rest.first_chunk_mut::<LANES>() {
+                        Some(to) => *to = [0.0; LANES],
+                        None => rest.fill(0.0),
+                    },
+                    Some(from) => fetch::<N>(data, plane.wrapping_add(from), x.stride, rest),
+                }
             }
+            for &zero in &moves.zeros[done.zeros..zeros] {
+                panel[start + zero] = 0.0;
+            }
+            done = taps[tap];
             tap += 1;
-            for piece in pieces.next().unwrap_or(&[]) {
-                let line = &mut line[piece.at..];
-                let (before, line) = line.split_at_mut(piece.pads[0]);
-                let (out, line) = line.split_at_mut(piece.len);
-                for x in before {
-                    *x = 0.0;
-                }
-                for x in &mut line[..piece.pads[1]] {
-                    *x = 0.0;
-                }
-                if out.is_empty() {
-                    continue;
-                }
-                if x.stride == 1 {
-                    copy(&plane[piece.from..][..piece.len], out);
-                } else {
-                    every(&plane[piece.from..], x.stride, out);
-                }
+            if tap == taps.len() {
+                (channel, tap, done) = (channel + 1, 0, Tap::default());
             }
+            start += width;
         }
     }
 }
 
-/// Copies a few elements without a call: as two halves that overlap.
+/// Fetches elements at a stride of `N`. What is read or written beyond the ends does not matter.
 #[inline(always)]
-fn copy(from: &[f32], out: &mut [f32]) {
-    let copied = halves::<16>(from, out) || halves::<8>(from, out) || halves::<4>(from, out);
-    if !copied {
-        for (out, &x) in out.iter_mut().zip(from) {
-            *out = x;
+fn fetch<const N: usize>(data: &[f32], from: isize, stride: usize, to: &mut [f32]) {
+    let first = from.cast_unsigned();
+    let rest = data.get(first..).unwrap_or(&[]);
+    if let Some(to) = to.first_chunk_mut::<LANES>() {
+        if let (1, Some(from)) = (N, rest.first_chunk::<LANES>()) {
+            *to = *from;
+            return;
+        }
+        if let (2, Some(from)) = (N, rest.first_chunk::<{ 2 * LANES }>()) {
+            for (to, pair) in to.iter_mut().zip(from.as_chunks::<2>().0) {
+                *to = pair[0];
+            }
+            return;
         }
     }
+    one_by_one(data, from, stride, to);
 }
 
-/// Copies `N` to `2 * N` elements; fewer, or more, are left.
-#[inline(always)]
-fn halves<const N: usize>(from: &[f32], out: &mut [f32]) -> bool {
-    if from.len() < N || from.len() > 2 * N || from.len() != out.len() {
-        return false;
+/// Fetches what there is.
+#[inline(never)]
+fn one_by_one(data: &[f32], from: isize, stride: usize, to: &mut [f32]) {
+    for (i, to) in to.iter_mut().take(LANES).enumerate() {
+        let at = from
+            .wrapping_add((i * stride).cast_signed())
+            .cast_unsigned();
+        *to = data.get(at).copied().unwrap_or(0.0);
     }
-    let (Some(low), Some(high)) = (from.first_chunk::<N>(), from.last_chunk::<N>()) else {
-        return false;
-    };
-    if let Some(out) = out.first_chunk_mut::<N>() {
-        *out = *low;
-    }
-    if let Some(out) = out.last_chunk_mut::<N>() {
-        *out = *high;
-    }
-    true
 }

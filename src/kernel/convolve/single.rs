@@ -59,7 +59,7 @@ pub(crate) fn convolve(
 }
 
 /// A product of filters and patches for each group of each image.
-fn products(
+pub(crate) fn products(
     sizes: Sizes,
     window: &Window,
     data: &[f32],
