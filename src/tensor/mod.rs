@@ -9,6 +9,7 @@ pub mod float;
 pub mod pack;
 mod partial;
 mod shape;
+pub(crate) mod simd;
 mod tensor;
 
 pub use buffer::SharedBytes;
