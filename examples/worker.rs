@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use ovir::tensor::{ElementType, Shape, SharedBytes, Tensor};
-use ovir::{InferRequest, Model, Outputs};
+use ovir::{CompileOptions, InferRequest, Model, Outputs};
 
 type Failure = Box<dyn Error>;
 
@@ -113,8 +113,9 @@ fn main() -> Result<(), Failure> {
     let model = Model::read(&arguments.model)?;
     let load = start.elapsed().as_nanos();
     let start = Instant::now();
+    let compiled = model.compile(&CompileOptions::default())?;
     let mut worker = Worker {
-        request: model.infer_request(),
+        request: compiled.infer_request(),
         inputs,
     };
     let compile = start.elapsed().as_nanos();

@@ -39,12 +39,16 @@ mod model;
 pub mod onnx;
 pub mod op;
 pub mod ops;
+mod opt;
 pub mod tensor;
 
 pub use error::{Error, Kind, LayerRef, Place, Result};
 pub use exec::{Control, Observer};
 pub use limits::Limits;
-pub use model::{Depth, Format, InferRequest, Inspection, Model, Outputs, PortKey, Variable};
+pub use model::{
+    CompileOptions, CompiledModel, Depth, Format, InferRequest, Inspection, Model, Outputs,
+    PortKey, Variable,
+};
 
 /// The README's examples run as tests.
 #[cfg(doctest)]

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use ovir::graph::{Body, Node};
 use ovir::io;
 use ovir::tensor::{ElementType, Shape, Tensor, convert};
-use ovir::{Control, Limits, Model, Observer};
+use ovir::{CompileOptions, Control, InferRequest, Limits, Model, Observer, Outputs};
 
 /// Floats may differ by this much of the expected element …
 const RELATIVE: f64 = 1e-4;
@@ -215,6 +215,8 @@ fn compare(
 ) -> Result<Verdict, Box<dyn std::error::Error>> {
     let inputs = case.join("inputs.npz");
     let mut request = model.infer_request();
+    let compiled = model.compile(&CompileOptions::default())?;
+    let mut fast = compiled.infer_request();
     if !inputs.exists() {
         let types = (0..model.inputs().len()).map(|index| model.input_type(index));
         if types
@@ -226,10 +228,14 @@ fn compare(
             return Ok(Verdict::NoOutputs);
         }
         let start = Instant::now();
-        return Ok(match request.infer(drawn(model)?.into_iter().enumerate()) {
-            Ok(_) => {
+        let drawn = drawn(model)?;
+        return Ok(match request.infer(drawn.iter().cloned().enumerate()) {
+            Ok(outputs) => {
                 *took = start.elapsed();
-                Verdict::NoOutputs
+                match same_when_compiled(&mut fast, &drawn, &outputs)? {
+                    Some(text) => Verdict::failed(text),
+                    None => Verdict::NoOutputs,
+                }
             }
             Err(error) => Verdict::failed(format!("does not evaluate: {error}")),
         });
@@ -254,11 +260,15 @@ fn compare(
             given.push(find(&inputs, keys, ty.unwrap_or_default())?);
         }
         let start = Instant::now();
-        let outputs = match request.infer(given.into_iter().enumerate()) {
-            Ok(outputs) => outputs.into_tensors(),
+        let outputs = match request.infer(given.iter().cloned().enumerate()) {
+            Ok(outputs) => outputs,
             Err(error) => return Ok(Verdict::failed(format!("does not evaluate: {error}"))),
         };
         *took += start.elapsed();
+        if let Some(text) = same_when_compiled(&mut fast, &given, &outputs)? {
+            return Ok(Verdict::failed(text));
+        }
+        let outputs = outputs.into_tensors();
         for (index, found) in outputs.iter().enumerate() {
             let key = format!("{step}{index}");
             let expected = find(&expected, [key.clone()].into_iter(), found.element_type())?;
@@ -271,6 +281,31 @@ fn compare(
         }
     }
     Ok(Verdict::Agrees(worst))
+}
+
+/// How the outputs of a compiled model differ from those of the evaluator.
+fn same_when_compiled(
+    request: &mut InferRequest,
+    given: &[Tensor],
+    expected: &Outputs,
+) -> Result<Option<String>, Box<dyn std::error::Error>> {
+    let state = request.clone();
+    // Shapes are compiled for when they are seen again; variables begin anew each time.
+    for time in 0..2 {
+        if time > 0 {
+            *request = state.clone();
+        }
+        let found = match request.infer(given.iter().cloned().enumerate()) {
+            Ok(found) => found,
+            Err(error) => return Ok(Some(format!("compiled, does not evaluate: {error}"))),
+        };
+        for ((name, found), (_, expected)) in found.iter().zip(expected.iter()) {
+            if let Err((_, text)) = difference(found, expected)? {
+                return Ok(Some(format!("compiled, output {name}: {text}")));
+            }
+        }
+    }
+    Ok(None)
 }
 
 /// Evaluates every layer of a model on what the real runtime gives its inputs, and compares: what

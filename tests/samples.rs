@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use ovir::io::{Value, Wanted, json, text};
 use ovir::tensor::{PartialShape, Tensor};
-use ovir::{Error, Kind, Limits, Model, Outputs};
+use ovir::{CompileOptions, Error, Kind, Limits, Model, Outputs};
 
 use insta::Snapshot;
 use insta::internals::SnapshotContents;
@@ -154,6 +154,26 @@ fn compare_with_document(outputs: &Outputs, path: &Path) {
     }
 }
 
+/// A compiled model means the same, on shapes it sees for the first time and when it knows them.
+fn same_when_compiled(model: &Model, given: &[(String, Tensor)], expected: &Outputs) {
+    let compiled = model.compile(&CompileOptions::default());
+    let compiled = compiled.unwrap_or_else(|e| panic!("{e}"));
+    let mut request = compiled.infer_request();
+    for _ in 0..3 {
+        request.reset();
+        let found = request.infer(given.iter().cloned());
+        let found = found.unwrap_or_else(|e| panic!("compiled: {e}"));
+        for ((_, found), (_, expected)) in found.iter().zip(expected.iter()) {
+            let near = Tolerance {
+                ulps: 8.0,
+                of_scale: 1e-6,
+                ..Tolerance::default()
+            };
+            assert_close(found, expected, near);
+        }
+    }
+}
+
 fn check(folder: &str) {
     each(
         samples(folder)
@@ -166,8 +186,10 @@ fn check(folder: &str) {
             for (name, tensor) in &given {
                 report += &format!("input {name}: {tensor:?}\n");
             }
+            let again: Vec<_> = given.to_vec();
             let outputs = model.evaluate(given).unwrap_or_else(|e| panic!("{e}"));
             compare_with_document(&outputs, &path);
+            same_when_compiled(&model, &again, &outputs);
             for (name, tensor) in outputs.iter() {
                 let values = text::format(tensor, &text::Options::default());
                 report += &format!("output {name}: {tensor:?}\n{values}\n");

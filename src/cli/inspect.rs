@@ -100,6 +100,7 @@ impl Summary {
     fn count_constant(&mut self, node: &Node) {
         let constant = match node.operation() {
             Operation::Known { def, .. } => def.name == "Const",
+            Operation::Joined { .. } => false,
             Operation::Opaque { type_name, .. } => type_name == "Const",
         };
         if !constant {

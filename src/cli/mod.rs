@@ -1,5 +1,6 @@
 //! The command line: arguments and printing, nothing else.
 
+mod bench;
 mod check;
 mod dump;
 mod eval;
@@ -8,6 +9,7 @@ mod inspect;
 mod json;
 mod operations;
 mod ops;
+mod profile;
 mod select;
 mod shapes;
 mod state;
@@ -43,6 +45,8 @@ enum Command {
     Check(check::Args),
     /// Infer the element type and shape of every layer
     Shapes(shapes::Args),
+    /// Measure how long a model takes to load and to evaluate
+    Bench(bench::Args),
     /// List the operations and versions that can be evaluated
     Ops(ops::Args),
 }
@@ -98,6 +102,7 @@ pub fn main() -> ExitCode {
         Command::Inspect(args) => inspect::run(args, &mut out),
         Command::Check(args) => check::run(args, &mut out),
         Command::Shapes(args) => shapes::run(args, &mut out),
+        Command::Bench(args) => bench::run(args, &mut out),
         Command::Ops(args) => ops::run(args, &mut out),
     };
     let outcome = outcome.and_then(|()| Ok(out.flush()?));

@@ -1,7 +1,8 @@
 //! Evaluation of If, Loop and TensorIterator.
 
 use super::pool::unexpected;
-use super::run::{At, Run, Tensors, fits};
+use super::run::{At, Results, Run, fits};
+use super::workspace::Tensors;
 use crate::error::{Error, Kind, Result};
 use crate::graph::{Body, BodyKind, Feed, Parts, Slice, is_true};
 use crate::kernel::concat::Concat;
@@ -79,7 +80,7 @@ impl Run<'_, '_> {
         body: &Body,
         iteration: u64,
         values: Vec<Tensor>,
-    ) -> Result<Vec<Tensor>> {
+    ) -> Result<Results> {
         let (model, graph) = (self.model, &self.model.graphs()[body.graph]);
         for (terminal, value) in graph.inputs().iter().zip(&values) {
             let inner = At {
@@ -138,7 +139,7 @@ impl Run<'_, '_> {
                 (most, limited) = (count, false);
             }
         }
-        let mut states: Vec<Tensor> = Vec::new();
+        let mut states = Results::new();
         let mut joined: Vec<Vec<Tensor>> = vec![Vec::new(); wiring.yields.len()];
         let mut iteration = 0;
         while go_on && iteration < most {
@@ -170,7 +171,7 @@ impl Run<'_, '_> {
                 go_on = self.condition(at, &results[condition])?;
             }
             for state in std::mem::replace(&mut states, results) {
-                self.pool.release(state);
+                self.pool().release(state);
             }
             iteration += 1;
         }
@@ -189,7 +190,7 @@ impl Run<'_, '_> {
             });
         }
         for state in states {
-            self.pool.release(state);
+            self.pool().release(state);
         }
         Ok(outputs)
     }
@@ -239,7 +240,7 @@ impl Run<'_, '_> {
     }
 
     fn allocate(&mut self, at: At, like: &Tensor, shape: &Shape) -> Result<Tensor> {
-        let tensor = self.pool.allocate(like.element_type(), shape);
+        let tensor = self.pool().allocate(like.element_type(), shape);
         tensor.map_err(|e| at.error(self.model, e.kind(), e.message()))
     }
 
@@ -318,7 +319,7 @@ impl Run<'_, '_> {
                 .map_err(|e| failed(model, e))?;
         }
         for part in parts {
-            self.pool.release(part);
+            self.pool().release(part);
         }
         Ok(out)
     }

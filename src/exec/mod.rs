@@ -6,8 +6,10 @@ mod plan;
 mod pool;
 mod run;
 mod state;
+mod workspace;
 
 pub use observer::{Control, Observer};
 pub(crate) use plan::Plan;
-pub(crate) use run::Run;
+pub(crate) use run::{Results, Run};
 pub(crate) use state::State;
+pub(crate) use workspace::Workspace;

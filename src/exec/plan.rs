@@ -1,13 +1,22 @@
-//! When each tensor is used last.
+//! What is evaluated, and when each tensor is used last.
 
 use std::sync::OnceLock;
 
-use crate::graph::Graph;
+use crate::graph::{Graph, NodeId};
+use crate::op::Role;
 
 /// What a run needs to know of a graph ahead.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    /// For each node, the earlier nodes none of whose outputs is used after it.
+    /// The constants.
+    pub(crate) constants: Vec<NodeId>,
+    /// The other nodes, in order.
+    pub(crate) steps: Vec<NodeId>,
+    /// The nodes whose outputs the run gives back.
+    pub(crate) results: Vec<NodeId>,
+    /// For each node, whether its outputs are in memory of the run. What the caller brings is his.
+    pub(crate) makes: Vec<bool>,
+    /// For each node, the earlier nodes none of whose outputs is used after it; constants stay.
     pub(crate) last_uses: Vec<Vec<u32>>,
 }
 
@@ -29,6 +38,14 @@ impl Plan {
         for output in graph.outputs() {
             last[output.node.index()] = Some(count);
         }
+        let is_constant = |id: NodeId| graph.node(id).op().is_some_and(|op| op.is_constant());
+        let (constants, steps): (Vec<_>, Vec<_>) = graph
+            .nodes()
+            .map(|(id, _)| id)
+            .partition(|&id| is_constant(id));
+        for &id in &constants {
+            last[id.index()] = Some(count);
+        }
         let mut last_uses = vec![Vec::new(); count];
         for (node, last) in last.into_iter().enumerate() {
             // An output that nobody uses goes at once.
@@ -37,6 +54,15 @@ impl Plan {
                 last_uses[at].push(u32::try_from(node).unwrap_or(u32::MAX));
             }
         }
-        Self { last_uses }
+        Self {
+            constants,
+            steps,
+            results: graph.outputs().iter().map(|output| output.node).collect(),
+            makes: graph
+                .nodes()
+                .map(|(_, node)| node.role() != Role::Parameter)
+                .collect(),
+            last_uses,
+        }
     }
 }

@@ -1,19 +1,28 @@
-//! Memory of tensors that are no longer needed, kept for the next ones of the run.
+//! Memory of tensors that are no longer needed, kept for the next ones.
 //!
-//! A first touch of fresh memory costs more than reading or writing it.
+//! A first touch of fresh memory costs more than reading or writing it. A request keeps its pool, so
+//! that a second evaluation with the same shapes finds a buffer for every tensor.
 
 use crate::error::{Error, Kind, Place, Result};
 use crate::limits::Limits;
 use crate::op::Output;
 use crate::tensor::{ElementType, Shape, Spare, Tensor};
 
-/// Buffers below this size are left to the allocator.
-const SMALLEST_KEPT: usize = 4096;
+/// A buffer that is up to this many times as large as a tensor, or of up to [`SMALL`] bytes, serves
+/// it.
+const LARGER: usize = 2;
 
+/// Buffers below this size serve any tensor that fits.
+const SMALL: usize = 256;
+
+#[derive(Default)]
 pub(super) struct Pool {
-    spare: Vec<Spare>,
+    /// By capacity, the smallest first.
+    spare: Vec<Kept>,
     /// Bytes of what is spare.
     kept: u64,
+    /// Counts what was ever kept: the age of a buffer.
+    clock: u64,
     live: u64,
     /// The most bytes that were alive at one time.
     peak: u64,
@@ -21,16 +30,18 @@ pub(super) struct Pool {
     live_limit: u64,
 }
 
+/// A buffer, and when it was put here.
+struct Kept {
+    spare: Spare,
+    since: u64,
+}
+
 impl Pool {
-    pub(super) fn new(limits: &Limits) -> Self {
-        Self {
-            spare: Vec::new(),
-            kept: 0,
-            live: 0,
-            peak: 0,
-            tensor_limit: limits.tensor_bytes,
-            live_limit: limits.live_bytes,
-        }
+    /// Begins a run: nothing is alive.
+    pub(super) fn begin(&mut self, limits: &Limits) {
+        self.live = 0;
+        self.tensor_limit = limits.tensor_bytes;
+        self.live_limit = limits.live_bytes;
     }
 
     /// A tensor with unspecified elements.
@@ -47,7 +58,7 @@ impl Pool {
         self.peak = self.peak.max(self.live);
         let mut tensor = self.reuse(bytes, ty, shape);
         if tensor.is_none() {
-            self.trim();
+            self.trim(self.peak + self.peak / 4);
             let fresh = Tensor::zeros(ty, shape.clone());
             tensor = Some(fresh.map_err(|e| Error::new(Kind::Limit, e.to_string()))?);
         }
@@ -77,30 +88,32 @@ impl Pool {
         Ok(())
     }
 
-    /// The smallest buffer that is large enough, but not more than twice as large.
+    /// The smallest buffer that is large enough, but not much larger.
     fn reuse(&mut self, bytes: u64, ty: ElementType, shape: &Shape) -> Option<Tensor> {
         let bytes = usize::try_from(bytes).ok()?;
-        if bytes < SMALLEST_KEPT || ty == ElementType::String {
+        if ty == ElementType::String {
             return None;
         }
-        let fits = |s: &Spare| s.capacity() >= bytes && s.capacity() / 2 <= bytes;
-        let candidates = self.spare.iter().enumerate().filter(|(_, s)| fits(s));
-        let (at, _) = candidates.min_by_key(|(_, s)| s.capacity())?;
-        let spare = self.spare.remove(at);
+        let at = self.spare.partition_point(|k| k.spare.capacity() < bytes);
+        let capacity = self.spare.get(at)?.spare.capacity();
+        if capacity > SMALL && capacity / LARGER > bytes {
+            return None;
+        }
+        let spare = self.spare.remove(at).spare;
         self.kept = self.kept.saturating_sub(size(&spare));
         Tensor::from_spare(ty, shape.clone(), spare).ok()
     }
 
-    /// Gives back the oldest buffers, until what is alive and what is kept are no more than a
-    /// quarter above the peak.
-    fn trim(&mut self) {
-        let most = self.peak + self.peak / 4;
-        let mut dropped = 0;
-        while self.live + self.kept > most && dropped < self.spare.len() {
-            self.kept = self.kept.saturating_sub(size(&self.spare[dropped]));
-            dropped += 1;
+    /// Gives back the oldest buffers, until what is alive and what is kept are no more than `most`.
+    fn trim(&mut self, most: u64) {
+        while self.live + self.kept > most {
+            let ages = self.spare.iter().enumerate();
+            let Some((oldest, _)) = ages.min_by_key(|(_, kept)| kept.since) else {
+                return;
+            };
+            let dropped = self.spare.remove(oldest);
+            self.kept = self.kept.saturating_sub(size(&dropped.spare));
         }
-        self.spare.drain(..dropped);
     }
 
     /// Counts a tensor that an operation brought itself.
@@ -114,10 +127,20 @@ impl Pool {
     pub(super) fn release(&mut self, tensor: Tensor) {
         if let Some(spare) = tensor.into_spare() {
             self.live = self.live.saturating_sub(size(&spare));
-            if spare.capacity() >= SMALLEST_KEPT {
-                self.kept = self.kept.saturating_add(size(&spare));
-                self.spare.push(spare);
-            }
+            self.kept = self.kept.saturating_add(size(&spare));
+            self.clock += 1;
+            let kept = Kept {
+                spare,
+                since: self.clock,
+            };
+            let capacity = kept.spare.capacity();
+            // The last of its size is used first: it is the likeliest to be in a cache.
+            let at = self
+                .spare
+                .partition_point(|k| k.spare.capacity() < capacity);
+            self.spare.insert(at, kept);
+            // Operations that bring tensors of their own must not fill the pool.
+            self.trim(2 * self.peak);
         }
     }
 }

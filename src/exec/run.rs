@@ -3,8 +3,10 @@
 use smallvec::SmallVec;
 
 use super::observer::{Control, Observer};
+use super::plan::Plan;
 use super::pool::{Pool, unexpected};
 use super::state::State;
+use super::workspace::{Slots, Tensors, Workspace};
 use crate::error::{Error, Kind, Place, Result};
 use crate::graph::infer::{Fact, describe};
 use crate::graph::{Node, NodeId, Operation};
@@ -13,17 +15,14 @@ use crate::model::Model;
 use crate::op::{Input, Io, Op, OpErrorKind, Output, Outputs, Role};
 use crate::tensor::{Shape, Tensor};
 
-/// The outputs of the nodes that are still needed.
-type Slots = Vec<SmallVec<[Tensor; 1]>>;
-
-/// The outputs of one node.
-pub(super) type Tensors = SmallVec<[Tensor; 1]>;
+/// The outputs of a graph.
+pub(crate) type Results = SmallVec<[Tensor; 2]>;
 
 pub(crate) struct Run<'r, 'o> {
     pub(super) model: &'r Model,
     pub(super) limits: Limits,
     pub(super) observers: &'r mut [&'o mut dyn Observer],
-    pub(super) pool: Pool,
+    workspace: &'r mut Workspace,
     /// The variables as the run found them.
     pub(super) state: &'r State,
     /// What it leaves in them.
@@ -35,52 +34,93 @@ impl<'r, 'o> Run<'r, 'o> {
         model: &'r Model,
         limits: &Limits,
         state: &'r State,
+        workspace: &'r mut Workspace,
         observers: &'r mut [&'o mut dyn Observer],
     ) -> Self {
+        workspace.begin(model, limits);
         Self {
             model,
             limits: *limits,
             observers,
-            pool: Pool::new(limits),
+            workspace,
             state,
             assigned: State::default(),
         }
     }
 
     /// Evaluates the model on inputs in the order of its Parameters, each known to fit. Gives the
-    /// outputs, and what Assign leaves in variables.
-    pub(crate) fn run(mut self, inputs: Vec<Tensor>) -> Result<(Vec<Tensor>, State)> {
+    /// outputs; what Assign leaves in variables goes to `assigned`.
+    pub(crate) fn run(
+        mut self,
+        inputs: impl IntoIterator<Item = Tensor>,
+        assigned: &mut State,
+    ) -> Result<Results> {
         let outputs = self.graph(0, inputs)?;
-        Ok((outputs, self.assigned))
+        *assigned = self.assigned;
+        Ok(outputs)
+    }
+
+    pub(super) fn pool(&mut self) -> &mut Pool {
+        &mut self.workspace.pool
     }
 
     /// Evaluates the graph at `index` of the model.
-    pub(super) fn graph(&mut self, index: usize, inputs: Vec<Tensor>) -> Result<Vec<Tensor>> {
+    pub(super) fn graph(
+        &mut self,
+        index: usize,
+        inputs: impl IntoIterator<Item = Tensor>,
+    ) -> Result<Results> {
         let model = self.model;
         let graph = &model.graphs()[index];
-        let mut slots = Slots::new();
-        slots.resize_with(graph.nodes.len(), SmallVec::new);
+        let plan = model.plan(index);
+        let watched = !self.observers.is_empty();
+        let mut slots = self.workspace.take(index, graph.nodes.len());
         for (input, tensor) in graph.inputs().iter().zip(inputs) {
             slots[input.node.index()].push(tensor);
         }
-        let plan = model.plan(index);
-        for (id, _) in graph.nodes() {
-            self.node(At { graph: index, id }, &mut slots)?;
-            for &dead in &plan.last_uses[id.index()] {
-                for tensor in std::mem::take(&mut slots[dead as usize]) {
-                    self.pool.release(tensor);
+        if watched {
+            for (id, _) in graph.nodes() {
+                self.step(At { graph: index, id }, plan, &mut slots)?;
+            }
+        } else {
+            for &id in &plan.constants {
+                if slots[id.index()].is_empty() {
+                    self.node(At { graph: index, id }, &mut slots)?;
                 }
+            }
+            for &id in &plan.steps {
+                self.step(At { graph: index, id }, plan, &mut slots)?;
             }
         }
         let outputs = graph.outputs().iter();
         let tensors = outputs.map(|output| slots[output.node.index()][0].clone());
-        Ok(tensors.collect())
+        let tensors = tensors.collect();
+        if !watched {
+            // What an observer put in place of a constant must not stay.
+            let results = graph.outputs().iter().map(|output| output.node);
+            self.workspace.put(index, slots, results);
+        }
+        Ok(tensors)
+    }
+
+    /// Evaluates a node, and releases what it was the last to use.
+    fn step(&mut self, at: At, plan: &Plan, slots: &mut Slots) -> Result<()> {
+        self.node(at, slots)?;
+        for &dead in &plan.last_uses[at.id.index()] {
+            let own = plan.makes[dead as usize];
+            for tensor in slots[dead as usize].drain(..) {
+                if own {
+                    self.workspace.pool.release(tensor);
+                }
+            }
+        }
+        Ok(())
     }
 
     fn node(&mut self, at: At, slots: &mut Slots) -> Result<()> {
         let model = self.model;
         let node = at.node(model);
-        let Operation::Known { op, .. } = node.operation() else {
+        let (Operation::Known { op, .. } | Operation::Joined { op, .. }) = node.operation() else {
             return Err(at.error(model, Kind::Unsupported, "the operation is not supported"));
         };
         // Producers stand before their consumers.
@@ -104,7 +144,8 @@ impl<'r, 'o> Run<'r, 'o> {
                 }
                 Role::ReadValue => this[0] = self.read_value(at, &**op, &inputs)?,
                 Role::Assign | Role::Inner | Role::Result => {
-                    this[0] = evaluate(model, at, &**op, &inputs, &mut self.pool)?;
+                    let pool = &mut self.workspace.pool;
+                    this[0] = evaluate(model, at, &**op, &inputs, pool)?;
                 }
             }
             if let (Role::Assign, Some(variable)) = (op.role(), op.variable()) {
@@ -139,8 +180,8 @@ impl<'r, 'o> Run<'r, 'o> {
             (None, []) => {
                 let dims = inferred.shape.dims().unwrap_or_default();
                 let shape: Shape = dims.iter().map(|d| d.value().unwrap_or(0)).collect();
-                let mut zeros = self
-                    .pool
+                let pool = &mut self.workspace.pool;
+                let mut zeros = pool
                     .allocate(inferred.element_type, &shape)
                     .map_err(|e| at.error(self.model, e.kind(), e.message()))?;
                 zeros.bytes_mut().fill(0);
@@ -195,11 +236,7 @@ pub(super) fn fits(inferred: &Output, tensor: &Tensor) -> bool {
     (!ty.is_static() || ty == tensor.element_type()) && inferred.shape.contains(tensor.shape())
 }
 
-fn inputs<'t>(
-    slots: &'t [SmallVec<[Tensor; 1]>],
-    model: &Model,
-    at: At,
-) -> Result<SmallVec<[&'t Tensor; 4]>> {
+fn inputs<'t>(slots: &'t [Tensors], model: &Model, at: At) -> Result<SmallVec<[&'t Tensor; 4]>> {
     let ports = at.node(model).inputs().iter();
     let tensor = |port: &crate::graph::Port| {
         let found = slots[port.node.index()].get(port.index as usize);
@@ -219,7 +256,7 @@ fn evaluate(
     op: &dyn Op,
     inputs: &[&Tensor],
     pool: &mut Pool,
-) -> Result<SmallVec<[Tensor; 1]>> {
+) -> Result<Tensors> {
     let failed = |kind: Kind, mut error: crate::op::OpError| {
         if error.kind != OpErrorKind::Limit {
             error.message += &describe(inputs.iter().map(|t| (t.element_type(), t.shape())));
@@ -246,7 +283,10 @@ fn evaluate(
             tensor.map_err(|e| failed(Kind::Shape, e.into()))?
         ]);
     }
-    let mut outputs: SmallVec<[Tensor; 1]> = SmallVec::with_capacity(inferred.len());
+    if let Some(pieces) = pieces(op, inputs, inferred) {
+        return Ok(pieces);
+    }
+    let mut outputs = Tensors::with_capacity(inferred.len());
     for output in inferred {
         outputs.push(match output.shape.to_shape() {
             Some(shape) => pool
@@ -272,6 +312,21 @@ fn evaluate(
         }
     }
     Ok(outputs)
+}
+
+/// The outputs of an operation that are pieces of its first input.
+fn pieces(op: &dyn Op, inputs: &[&Tensor], inferred: &[Output]) -> Option<Tensors> {
+    let starts = op.pieces(inputs, inferred)?;
+    let piece = |(&start, output): (&usize, &Output)| {
+        let tensor = inputs.first()?.piece(start, output.shape.to_shape()?)?;
+        fits(output, &tensor).then_some(tensor)
+    };
+    let pieces = starts
+        .iter()
+        .zip(inferred)
+        .map(piece)
+        .collect::<Option<Tensors>>()?;
+    (pieces.len() == inferred.len()).then_some(pieces)
 }
 
 /// What an observer puts in place of a node's outputs, if it fits.

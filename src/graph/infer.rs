@@ -66,6 +66,16 @@ impl Facts {
         Self(graphs.iter().map(declared_graph).collect())
     }
 
+    /// What is known of the nodes of each of these graphs.
+    pub(crate) fn of_graphs(facts: Vec<Vec<Fact>>) -> Self {
+        Self(facts)
+    }
+
+    /// What is known of the nodes of each graph.
+    pub(crate) fn graphs(&self) -> &[Vec<Fact>] {
+        &self.0
+    }
+
     /// What is known of a node.
     pub(crate) fn of(&self, graph: usize, node: NodeId) -> Option<&Fact> {
         self.0.get(graph)?.get(node.index())
@@ -129,7 +139,7 @@ impl<'g> Inference<'g> {
     }
 
     fn node(&mut self, node: &Node, facts: &[Fact]) -> Result<Fact, OpError> {
-        let Operation::Known { op, .. } = &node.operation else {
+        let (Operation::Known { op, .. } | Operation::Joined { op, .. }) = &node.operation else {
             return Ok(declared(node));
         };
         let inputs = inputs(facts, node);

@@ -82,7 +82,12 @@ fn exact(known: &Known, output: &Output) -> Option<Tensor> {
     convert::convert(&wide, output.element_type).ok()
 }
 
-fn evaluate(op: &dyn Op, inputs: &[&Tensor], outputs: &Outputs) -> Result<Vec<Tensor>, OpError> {
+/// The outputs of an operation of which all is known, of exact shapes.
+pub(crate) fn evaluate(
+    op: &dyn Op,
+    inputs: &[&Tensor],
+    outputs: &Outputs,
+) -> Result<Vec<Tensor>, OpError> {
     let shape = |o: &Output| o.shape.to_shape().unwrap_or_default();
     if op.reshapes() {
         return Ok(vec![inputs[0].with_shape(shape(&outputs[0]))?]);

@@ -20,6 +20,7 @@ pub(crate) use body::{Feed, Parts};
 pub use builder::Builder;
 pub(crate) use control::is_true;
 pub use known::Known;
+pub(crate) use known::evaluate as evaluate_known;
 pub(crate) use order::{Cycle, order};
 pub use rt_info::{RtEntry, RtInfo};
 
@@ -69,6 +70,13 @@ pub enum Operation {
         def: &'static OpDef,
         /// Which version of it.
         version: Version,
+    },
+    /// Layers of a compiled model that are evaluated as one.
+    Joined {
+        /// What they do.
+        op: Arc<dyn Op>,
+        /// Their types, such as `Convolution+Add+Relu`.
+        type_name: String,
     },
     /// An operation that cannot be evaluated; its outputs have the declared types and shapes.
     Opaque {
@@ -132,7 +140,9 @@ impl Node {
         match (&self.origin, &self.operation) {
             (Some(origin), _) => &origin.type_name,
             (None, Operation::Known { def, .. }) => def.name,
-            (None, Operation::Opaque { type_name, .. }) => type_name,
+            (None, Operation::Opaque { type_name, .. } | Operation::Joined { type_name, .. }) => {
+                type_name
+            }
         }
     }
 
@@ -155,7 +165,7 @@ impl Node {
     /// The operation, unless it is opaque.
     pub fn op(&self) -> Option<&dyn Op> {
         match &self.operation {
-            Operation::Known { op, .. } => Some(&**op),
+            Operation::Known { op, .. } | Operation::Joined { op, .. } => Some(&**op),
             Operation::Opaque { .. } => None,
         }
     }
@@ -165,7 +175,7 @@ impl Node {
         match (&self.origin, &self.operation) {
             (Some(origin), Operation::Known { .. }) => Some(Version::Opset(origin.version)),
             (None, Operation::Known { version, .. }) => Some(*version),
-            (_, Operation::Opaque { .. }) => None,
+            (_, Operation::Opaque { .. } | Operation::Joined { .. }) => None,
         }
     }
 
@@ -178,6 +188,7 @@ impl Node {
         };
         match &self.operation {
             Operation::Known { op, def, .. } => owned(def.attributes(&**op)),
+            Operation::Joined { .. } => Vec::new(),
             Operation::Opaque { attributes, .. } => attributes.clone(),
         }
     }

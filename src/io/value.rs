@@ -252,7 +252,8 @@ fn prefix(text: &str) -> Result<(Option<ElementType>, Option<Shape>, &str), IoEr
             after.trim_start().strip_prefix(':')?,
         ))
     });
-    let Some((dims, what)) = split else {
+    // A list may hold a string with what looks like the end of a shape.
+    let Some((dims, what)) = split.filter(|(dims, _)| !dims.contains('"')) else {
         return none;
     };
     let shape = dims.parse::<PartialShape>().ok();

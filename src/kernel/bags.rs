@@ -183,7 +183,7 @@ impl<T: Number, A: Accumulator<T>> Typed<'_, T, A> {
         let start = self.bags.rows[at] * self.inner;
         let len = count * self.inner;
         if let (Some(native), None) = (self.native, &self.weights) {
-            return self.fold.rows(acc, &native[start..start + len]);
+            return self.fold.rows(acc, &native[start..start + len], self.inner);
         }
         scratch.resize(len, T::default());
         widen(self.table, start, scratch);
@@ -193,6 +193,6 @@ impl<T: Number, A: Accumulator<T>> Typed<'_, T, A> {
                 *x = x.times(weight);
             }
         }
-        self.fold.rows(acc, scratch);
+        self.fold.rows(acc, scratch, self.inner);
     }
 }

@@ -35,6 +35,7 @@ pub(crate) mod normalize;
 pub(crate) mod one_hot;
 pub(crate) mod paged;
 pub(crate) mod patches;
+pub(crate) mod phases;
 pub(crate) mod pick;
 pub(crate) mod pool;
 pub(crate) mod proposals;

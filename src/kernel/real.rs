@@ -2,7 +2,7 @@
 
 use num_traits::{Float, FromPrimitive, NumAssign};
 
-use super::gemm::{Multiply, Product};
+use super::gemm::{Lanes, Product};
 use super::math::Functions;
 use crate::tensor::convert::Compute;
 
@@ -10,7 +10,7 @@ use crate::tensor::convert::Compute;
 ///
 /// Functions beyond the arithmetic of IEEE 754 (`exp`, `tanh`, …) belong to [`super::math`].
 pub(crate) trait Real:
-    Compute + Float + FromPrimitive + NumAssign + Multiply + Product + Functions
+    Compute + Float + FromPrimitive + NumAssign + Lanes + Product + Functions
 {
     /// The nearest number of this type.
     fn of(x: f64) -> Self;

@@ -78,6 +78,11 @@ impl View {
         view
     }
 
+    /// The first element, if the part is one piece.
+    pub(crate) fn piece(&self) -> Option<usize> {
+        (self.dims.len() == 1 && self.strides[0] == 1).then_some(self.offset)
+    }
+
     /// The innermost axis and its step, and the others.
     fn line(&self) -> (usize, isize, &[usize], &[usize]) {
         let outer = self.dims.len() - 1;

@@ -1,7 +1,7 @@
 //! A document with every problem found in it.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::{Format, Inner, Model};
 use crate::error::{Error, Kind, Place, Result};
@@ -88,6 +88,7 @@ impl Model {
         Self(Arc::new(Inner {
             name,
             format,
+            supported: OnceLock::new(),
             plans: Plan::slots(graphs.len()),
             graphs: graphs.into(),
             facts,

@@ -1,5 +1,6 @@
 //! A model: its graphs, what inference knows of them, and the front door to evaluation.
 
+mod compiled;
 mod format;
 mod inspection;
 mod ports;
@@ -7,6 +8,8 @@ mod request;
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
+
+use smallvec::SmallVec;
 
 use crate::error::{Error, Kind, LayerRef, Place, Result};
 use crate::exec::{Observer, Plan};
@@ -18,6 +21,7 @@ use crate::op::Output;
 use crate::ops::infrastructure::Parameter;
 use crate::tensor::{ElementType, PartialShape, Tensor};
 
+pub use compiled::{CompileOptions, CompiledModel};
 pub use format::Format;
 pub use inspection::{Depth, Inspection};
 pub use ports::{Outputs, PortKey};
@@ -35,6 +39,8 @@ struct Inner {
     facts: Facts,
     source: Option<Arc<Source>>,
     warnings: Vec<Problem>,
+    /// Whether every layer can be evaluated.
+    supported: OnceLock<bool>,
     /// By graph.
     plans: Box<[OnceLock<Plan>]>,
 }
@@ -96,6 +102,7 @@ impl Model {
         let model = Self(Arc::new(Inner {
             name: name.to_owned(),
             format: Format::Ir { version: 11 },
+            supported: OnceLock::new(),
             plans: Plan::slots(graphs.len()),
             graphs: graphs.into(),
             facts,
@@ -103,6 +110,20 @@ impl Model {
             warnings: Vec::new(),
         }));
         model.unless_refused(refused)
+    }
+
+    /// The same model with other graphs of the same inputs and outputs.
+    fn with_graphs(&self, (graphs, facts): (Vec<Graph>, Facts)) -> Self {
+        Self(Arc::new(Inner {
+            name: self.0.name.clone(),
+            format: self.0.format.clone(),
+            supported: OnceLock::new(),
+            plans: Plan::slots(graphs.len()),
+            graphs: graphs.into(),
+            facts,
+            source: self.0.source.clone(),
+            warnings: self.0.warnings.clone(),
+        }))
     }
 
     /// The model, if no node refuses its inputs.
@@ -225,16 +246,7 @@ impl Model {
         let mut graphs = self.0.graphs.to_vec();
         graphs[0] = graph;
         let (facts, refused) = Facts::infer(&graphs);
-        let model = Self(Arc::new(Inner {
-            name: self.0.name.clone(),
-            format: self.0.format.clone(),
-            plans: Plan::slots(graphs.len()),
-            graphs: graphs.into(),
-            facts,
-            source: self.0.source.clone(),
-            warnings: self.0.warnings.clone(),
-        }));
-        model.unless_refused(refused)
+        self.with_graphs((graphs, facts)).unless_refused(refused)
     }
 
     /// Evaluates the model, layer by layer, each as its specification says.
@@ -271,6 +283,10 @@ impl Model {
 
     /// The error of a model with layers that cannot be evaluated, all of them named.
     pub(crate) fn check_supported(&self) -> Result<()> {
+        let supported = || self.unsupported().is_empty();
+        if *self.0.supported.get_or_init(supported) {
+            return Ok(());
+        }
         let missing = self.unsupported();
         let Some(first) = missing.first() else {
             return Ok(());
@@ -304,25 +320,29 @@ impl Model {
     fn bind<K: Into<PortKey>>(
         &self,
         inputs: impl IntoIterator<Item = (K, Tensor)>,
-    ) -> Result<Vec<Tensor>> {
-        let mut bound: Vec<Option<Tensor>> = vec![None; self.inputs().len()];
+    ) -> Result<SmallVec<[Tensor; 4]>> {
+        let mut bound: SmallVec<[Option<Tensor>; 4]> = SmallVec::new();
+        bound.resize(self.inputs().len(), None);
         for (key, tensor) in inputs {
             let index = key.into().find(self.inputs(), "input")?;
-            let name = crate::error::quoted(self.inputs()[index].name());
+            let name = || crate::error::quoted(self.inputs()[index].name());
             if let Some(expected) = self.input_type(index) {
                 let ty = expected.element_type;
                 let types = !ty.is_static() || ty == tensor.element_type();
                 if !types || !expected.shape.contains(tensor.shape()) {
-                    let message = format!("input {name} takes {expected}, got {tensor:?}");
+                    let message = format!("input {} takes {expected}, got {tensor:?}", name());
                     return Err(Error::new(Kind::Input, message));
                 }
             }
             if bound[index].replace(tensor).is_some() {
                 return Err(Error::new(
                     Kind::Input,
-                    format!("input {name} is given twice"),
+                    format!("input {} is given twice", name()),
                 ));
             }
+        }
+        if bound.iter().all(Option::is_some) {
+            return Ok(bound.into_iter().flatten().collect());
         }
         let missing: Vec<String> = self
             .inputs()
@@ -336,17 +356,19 @@ impl Model {
                 format!("{name} {}", ty.unwrap_or_default())
             })
             .collect();
-        if !missing.is_empty() {
-            let message = format!("no value for input {}", missing.join(", "));
-            return Err(Error::new(Kind::Input, message));
-        }
-        Ok(bound.into_iter().flatten().collect())
+        let message = format!("no value for input {}", missing.join(", "));
+        Err(Error::new(Kind::Input, message))
     }
 
     /// What inference knows of a node of one of the graphs.
     pub(crate) fn fact(&self, graph: usize, node: NodeId) -> &Fact {
         let fact = self.0.facts.of(graph, node);
         fact.expect("every node has a fact")
+    }
+
+    /// Whether both are one model.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 
     pub(crate) fn plan(&self, graph: usize) -> &Plan {

@@ -2,6 +2,7 @@
 
 use super::Model;
 use crate::error::{Error, Kind, Result, quoted};
+use crate::exec::Results;
 use crate::graph::{Terminal, find_terminal};
 use crate::tensor::Tensor;
 
@@ -61,7 +62,7 @@ impl From<usize> for PortKey {
 #[derive(Debug, Clone)]
 pub struct Outputs {
     pub(super) model: Model,
-    pub(super) tensors: Vec<Tensor>,
+    pub(super) tensors: Results,
 }
 
 impl Outputs {
@@ -88,7 +89,7 @@ impl Outputs {
 
     /// The tensors, in order.
     pub fn into_tensors(self) -> Vec<Tensor> {
-        self.tensors
+        self.tensors.into_vec()
     }
 }
 

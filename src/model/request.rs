@@ -1,8 +1,8 @@
 //! Evaluations that share the variables of a model.
 
-use super::{Model, Outputs, PortKey};
+use super::{CompiledModel, Model, Outputs, PortKey};
 use crate::error::{Error, Kind, Result, quoted};
-use crate::exec::{Observer, Run, State};
+use crate::exec::{Observer, Run, State, Workspace};
 use crate::limits::Limits;
 use crate::op::{Output, Role};
 use crate::tensor::Tensor;
@@ -13,10 +13,28 @@ use crate::tensor::Tensor;
 /// A variable that was not assigned yet, or was reset, has its initial value: what the input of
 /// ReadValue is in that evaluation, or else zeros of the variable's shape, of which sizes that
 /// are not known are 0.
-#[derive(Debug, Clone)]
+///
+/// A request keeps its memory: a second evaluation with the same shapes allocates nothing, once the
+/// outputs of the first are dropped.
+#[derive(Debug)]
 pub struct InferRequest {
     model: Model,
+    /// What is evaluated in place of the model.
+    compiled: Option<CompiledModel>,
     state: State,
+    workspace: Workspace,
+}
+
+impl Clone for InferRequest {
+    /// A request with the same variables, and memory of its own.
+    fn clone(&self) -> Self {
+        Self {
+            model: self.model.clone(),
+            compiled: self.compiled.clone(),
+            state: self.state.clone(),
+            workspace: Workspace::default(),
+        }
+    }
 }
 
 /// A variable of a model.
@@ -32,7 +50,16 @@ impl InferRequest {
     pub(super) fn new(model: Model) -> Self {
         Self {
             model,
+            compiled: None,
             state: State::default(),
+            workspace: Workspace::default(),
+        }
+    }
+
+    pub(super) fn compiled(compiled: CompiledModel) -> Self {
+        Self {
+            compiled: Some(compiled.clone()),
+            ..Self::new(compiled.model().clone())
         }
     }
 
@@ -66,7 +93,27 @@ impl InferRequest {
         let model = &self.model;
         model.check_supported()?;
         let inputs = model.bind(inputs)?;
-        let (tensors, left) = Run::new(model, limits, &self.state, observers).run(inputs)?;
+        let (state, workspace) = (&self.state, &mut self.workspace);
+        let mut left = State::default();
+        let tensors = match &self.compiled {
+            None => {
+                let run = Run::new(model, limits, state, workspace, observers);
+                run.run(inputs, &mut left)?
+            }
+            Some(compiled) => {
+                let model = compiled.for_inputs(&inputs)?;
+                if observers.is_empty() {
+                    compiled.on_threads(|| {
+                        let run = Run::new(&model, limits, state, workspace, &mut []);
+                        run.run(inputs, &mut left)
+                    })?
+                } else {
+                    // Observers stay on the caller's thread.
+                    let run = Run::new(&model, limits, state, workspace, observers);
+                    run.run(inputs, &mut left)?
+                }
+            }
+        };
         self.state.update(left);
         Ok(Outputs {
             model: model.clone(),

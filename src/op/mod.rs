@@ -60,6 +60,12 @@ pub trait Op: Any + Debug + Send + Sync {
         false
     }
 
+    /// The first element in input 0 of each output, if each is a piece of it: the executor then shares
+    /// them and does not call [`Op::eval`]. `outputs` are inferred from these inputs.
+    fn pieces(&self, _inputs: &[&Tensor], _outputs: &[Output]) -> Option<SmallVec<[usize; 4]>> {
+        None
+    }
+
     /// The inputs whose elements the operation moves to its outputs without changing them; any
     /// other element of an output is zero. What is known of shape computations flows through.
     fn moves(&self) -> Moves {
@@ -95,6 +101,11 @@ pub trait Op: Any + Debug + Send + Sync {
     /// When the constant cannot be read.
     fn constant(&self) -> Option<Result<&Tensor, OpError>> {
         None
+    }
+
+    /// Whether the operation is a constant, see [`Op::constant`].
+    fn is_constant(&self) -> bool {
+        false
     }
 
     /// The role in the graph's signature.

@@ -87,11 +87,9 @@ impl Buffer {
         self.words.len() * 16
     }
 
-    /// The same allocation for another length. The contents are unspecified.
-    pub(super) fn reuse(mut self, len: usize) -> Option<Self> {
-        (len <= self.capacity()).then(|| {
-            self.len = len;
-            self
-        })
+    /// Sets another length within the capacity. The contents are unspecified.
+    pub(super) fn set_len(&mut self, len: usize) {
+        assert!(len <= self.capacity(), "a buffer keeps its allocation");
+        self.len = len;
     }
 }

@@ -10,6 +10,7 @@ pub mod pack;
 mod partial;
 mod shape;
 pub(crate) mod simd;
+mod string;
 mod tensor;
 
 pub use buffer::SharedBytes;
@@ -17,5 +18,6 @@ pub use dimension::{Dimension, Symbol, ValueRange};
 pub use element::{Class, Element, ElementType};
 pub use partial::{PartialShape, ShapeSyntaxError};
 pub use shape::Shape;
+pub use string::Text;
 pub(crate) use tensor::Spare;
-pub use tensor::{Tensor, TensorError, Text};
+pub use tensor::{Tensor, TensorError};

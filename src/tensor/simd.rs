@@ -1,11 +1,14 @@
 //! Loops compiled for the vectors of the machine they run on.
 
-use pulp::Arch;
+use pulp::{Arch, NullaryFnOnce};
 
 /// Calls `f` compiled for the widest vectors this machine has (AVX-512, AVX2 with FMA, NEON). What
 /// `f` calls must be inlined into it to profit; a call costs about a nanosecond, so that blocks of
 /// elements are worth one, elements are not.
+///
+/// The compiler may leave a long closure a function of its own, for the narrowest vectors. A struct
+/// whose [`NullaryFnOnce::call`] is marked `#[inline(always)]` never becomes one.
 #[inline(always)]
-pub(crate) fn vectorize<R>(f: impl FnOnce() -> R) -> R {
+pub(crate) fn vectorize<F: NullaryFnOnce>(f: F) -> F::Output {
     Arch::new().dispatch(f)
 }

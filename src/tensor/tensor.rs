@@ -1,54 +1,10 @@
 //! A tensor: element type, shape and elements.
 
 use std::fmt;
-use std::ops::Deref;
 use std::sync::Arc;
 
 use super::buffer::{Buffer, SharedBytes};
-use super::{Element, ElementType, Shape};
-
-/// One element of a string tensor: bytes that are UTF-8 by intention, not by guarantee.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Text(Arc<[u8]>);
-
-impl Text {
-    /// The text as Rust's string, with U+FFFD in place of what is not UTF-8.
-    pub fn to_str(&self) -> std::borrow::Cow<'_, str> {
-        String::from_utf8_lossy(&self.0)
-    }
-}
-
-impl Deref for Text {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        &self.0
-    }
-}
-
-impl Default for Text {
-    fn default() -> Self {
-        Self(Arc::from([]))
-    }
-}
-
-impl From<&str> for Text {
-    fn from(text: &str) -> Self {
-        Self(text.as_bytes().into())
-    }
-}
-
-impl From<&[u8]> for Text {
-    fn from(bytes: &[u8]) -> Self {
-        Self(bytes.into())
-    }
-}
-
-impl fmt::Debug for Text {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.to_str(), f)
-    }
-}
+use super::{Element, ElementType, Shape, Text};
 
 /// Why a tensor cannot be made, or viewed as asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -93,6 +49,8 @@ pub enum TensorError {
 #[derive(Clone)]
 enum Storage {
     Owned(Arc<Buffer>),
+    /// Bytes of a buffer, from the first of these to before the second, for reading.
+    Piece(Arc<Buffer>, usize, usize),
     Shared(SharedBytes),
     Strings(Arc<Vec<Text>>),
 }
@@ -264,7 +222,7 @@ impl Tensor {
     /// The number of bytes the elements occupy (for strings: their text).
     pub fn byte_len(&self) -> usize {
         match &self.storage {
-            Storage::Owned(_) | Storage::Shared(_) => self.bytes().len(),
+            Storage::Owned(_) | Storage::Piece(..) | Storage::Shared(_) => self.bytes().len(),
             Storage::Strings(strings) => strings.iter().map(|s| s.len()).sum(),
         }
     }
@@ -292,6 +250,34 @@ impl Tensor {
         })
     }
 
+    /// The elements from `start` on under another shape, not copied. `None` if they are not all there
+    /// or do not begin at a byte.
+    pub(crate) fn piece(&self, start: usize, shape: Shape) -> Option<Self> {
+        let bits = self.element_type.bits();
+        if !bits.is_multiple_of(8) || self.element_type == ElementType::String {
+            return None;
+        }
+        let start = start.checked_mul(bits / 8)?;
+        let len = storage_bytes(self.element_type, &shape).ok()?;
+        let end = start.checked_add(len)?;
+        if end > self.bytes().len() {
+            return None;
+        }
+        let storage = match &self.storage {
+            Storage::Owned(buffer) => Storage::Piece(Arc::clone(buffer), start, end),
+            Storage::Piece(buffer, first, _) => {
+                Storage::Piece(Arc::clone(buffer), first + start, first + end)
+            }
+            Storage::Shared(bytes) => Storage::Shared(bytes.slice(start, len)?),
+            Storage::Strings(_) => return None,
+        };
+        Some(Self {
+            element_type: self.element_type,
+            shape,
+            storage,
+        })
+    }
+
     /// The same bytes as elements of another type, shared where they are aligned for it. The type
     /// is neither boolean nor string.
     ///
@@ -314,6 +300,12 @@ impl Tensor {
         }
         match &self.storage {
             Storage::Shared(bytes) => Self::from_bytes(element_type, shape, bytes.clone()),
+            Storage::Piece(..) => {
+                // A copy is aligned for any type.
+                let mut copy = self.clone();
+                copy.bytes_mut();
+                copy.reinterpret(element_type, shape)
+            }
             storage => Ok(Self {
                 element_type,
                 shape,
@@ -368,6 +360,7 @@ impl Tensor {
     pub fn bytes(&self) -> &[u8] {
         match &self.storage {
             Storage::Owned(buffer) => buffer.bytes(),
+            Storage::Piece(buffer, start, end) => &buffer.bytes()[*start..*end],
             Storage::Shared(bytes) => bytes.as_bytes(),
             Storage::Strings(_) => &[],
         }
@@ -377,35 +370,42 @@ impl Tensor {
     ///
     /// The caller keeps booleans 0 or 1: everything outside `tensor` writes them as `bool`.
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
-        if let Storage::Shared(bytes) = &self.storage {
+        if let Storage::Shared(_) | Storage::Piece(..) = &self.storage {
+            let bytes = self.bytes();
             let mut buffer = Buffer::zeroed(bytes.len()).expect("memory for a copy");
-            buffer.bytes_mut().copy_from_slice(bytes.as_bytes());
+            buffer.bytes_mut().copy_from_slice(bytes);
             self.storage = Storage::Owned(Arc::new(buffer));
         }
         match &mut self.storage {
             Storage::Owned(buffer) => Arc::make_mut(buffer).bytes_mut(),
-            Storage::Shared(_) | Storage::Strings(_) => &mut [],
+            Storage::Piece(..) | Storage::Shared(_) | Storage::Strings(_) => &mut [],
         }
     }
 
     /// Takes the buffer out if no clone shares it, to be used again.
     pub(crate) fn into_spare(self) -> Option<Spare> {
         match self.storage {
-            Storage::Owned(buffer) => Arc::into_inner(buffer).map(Spare),
+            // The last piece of a buffer takes all of it along.
+            Storage::Owned(mut buffer) | Storage::Piece(mut buffer, ..) => {
+                Arc::get_mut(&mut buffer).is_some().then_some(Spare(buffer))
+            }
             Storage::Shared(_) | Storage::Strings(_) => None,
         }
     }
 
     /// A tensor in a used buffer, with unspecified elements; the buffer comes back if it is too
     /// small.
-    pub(crate) fn from_spare(ty: ElementType, shape: Shape, spare: Spare) -> Result<Self, Spare> {
-        let Ok(bytes) = storage_bytes(ty, &shape) else {
+    pub(crate) fn from_spare(
+        ty: ElementType,
+        shape: Shape,
+        mut spare: Spare,
+    ) -> Result<Self, Spare> {
+        let bytes = storage_bytes(ty, &shape).ok();
+        let bytes = bytes.filter(|&bytes| bytes <= spare.capacity());
+        let (Some(bytes), Some(buffer)) = (bytes, Arc::get_mut(&mut spare.0)) else {
             return Err(spare);
         };
-        if bytes > spare.capacity() {
-            return Err(spare);
-        }
-        let mut buffer = spare.0.reuse(bytes).expect("the capacity was checked");
+        buffer.set_len(bytes);
         if ty == ElementType::Boolean {
             // Unspecified, but every view must find booleans.
             buffer.bytes_mut().fill(0);
@@ -413,7 +413,7 @@ impl Tensor {
         Ok(Self {
             element_type: ty,
             shape,
-            storage: Storage::Owned(Arc::new(buffer)),
+            storage: Storage::Owned(spare.0),
         })
     }
 
@@ -433,8 +433,9 @@ impl Tensor {
     }
 }
 
-/// A buffer without a tensor.
-pub(crate) struct Spare(Buffer);
+/// A buffer without a tensor. Nobody else looks at it; it keeps its counter, so that it is used again
+/// without an allocation.
+pub(crate) struct Spare(Arc<Buffer>);
 
 impl Spare {
     /// How many bytes fit.

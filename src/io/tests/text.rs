@@ -119,6 +119,8 @@ fn strings() {
     ];
     let tensor = Tensor::strings([3], texts).expect("three");
     assert_eq!(show(&tensor), r#"["a\"b\\", "\n\x1bé\u{202e}", "\xff"]"#);
+    let like_a_shape = Tensor::strings([2], vec!["".into(), "]:x".into()]).expect("two");
+    assert_eq!(read_back(&like_a_shape), like_a_shape);
     let long = Tensor::strings([1], vec!["a".repeat(1000).as_str().into()]).expect("one");
     let text = show(&long);
     assert!(

@@ -1,20 +1,31 @@
-//! Products of matrices: of floats by `matrixmultiply`, of few rows by loops that read the other
-//! matrix once, of integers exactly.
+//! Products of matrices: of floats by tiles of packed panels, of few rows by loops that read the
+//! other matrix once, of integers exactly.
 
 mod batch;
+mod few;
 mod integer;
+mod lanes;
 mod narrow;
-mod rows;
+mod operand;
+mod pack;
+mod product;
 #[cfg(test)]
 mod tests;
+mod tile;
 
-use rayon::prelude::*;
+use pulp::Arch;
 
 pub(crate) use batch::{Batch, batches, each};
+pub(crate) use lanes::Lanes;
 pub(crate) use narrow::{Narrow, multiply_narrow};
+#[allow(unused_imports)]
+pub(crate) use operand::{Finish, How, Left, Panels, Right};
+#[allow(unused_imports)]
+pub(crate) use pack::{PackedLeft, PackedRight};
 
 use super::real::Real;
 use crate::tensor::convert::Compute;
+use product::{run, run_few};
 
 /// Multiplications below which a product stays on the calling thread.
 pub(super) const SMALL: usize = 1 << 18;
@@ -23,10 +34,7 @@ pub(super) const SMALL: usize = 1 << 18;
 const TINY: usize = 1 << 12;
 
 /// Products of at most this many rows read the other matrix as it lies.
-const FEW: usize = 4;
-
-/// A part has no fewer rows or columns than this, so that the tiles of a product stay full.
-const NARROWEST: usize = 48;
+const FEW: usize = 8;
 
 /// A matrix that lies in a slice.
 #[derive(Debug, Clone, Copy)]
@@ -110,64 +118,6 @@ fn last(rows: usize, columns: usize, [row, column]: [usize; 2]) -> Option<usize>
     Some(last.unwrap_or(usize::MAX))
 }
 
-/// A type that matrices of are multiplied.
-pub(crate) trait Multiply: Sized {
-    /// `c = a * b + beta * c`.
-    ///
-    /// # Safety
-    /// `a`, `b` and `c` point to `m` by `k`, `k` by `n` and `m` by `n` elements, with these strides
-    /// for rows and columns; nobody else looks at those of `c`.
-    #[allow(unsafe_code)]
-    unsafe fn multiply(
-        sizes: [usize; 3],
-        a: (*const Self, [isize; 2]),
-        b: (*const Self, [isize; 2]),
-        beta: Self,
-        c: (*mut Self, [isize; 2]),
-    );
-}
-
-macro_rules! multiply {
-    ($($T:ty => $gemm:path),+) => {
-        $(#[allow(unsafe_code)]
-        impl Multiply for $T {
-            unsafe fn multiply(
-                [m, k, n]: [usize; 3],
-                (a, [a_row, a_column]): (*const Self, [isize; 2]),
-                (b, [b_row, b_column]): (*const Self, [isize; 2]),
-                beta: Self,
-                (c, [c_row, c_column]): (*mut Self, [isize; 2]),
-            ) {
-                // SAFETY: what the caller promises is what is asked for.
-                unsafe {
-                    $gemm(
-                        m, k, n, 1.0, a, a_row, a_column, b, b_row, b_column, beta, c, c_row, c_column,
-                    );
-                }
-            }
-        })+
-    };
-}
-
-multiply!(f32 => matrixmultiply::sgemm, f64 => matrixmultiply::dgemm);
-
-/// A pointer that threads may share: each writes to a part of its own.
-#[derive(Clone, Copy)]
-struct Shared<T>(*mut T);
-
-// SAFETY: the parts that the threads write to do not overlap.
-#[allow(unsafe_code)]
-unsafe impl<T: Send> Send for Shared<T> {}
-// SAFETY: as above.
-#[allow(unsafe_code)]
-unsafe impl<T: Send> Sync for Shared<T> {}
-
-impl<T> Shared<T> {
-    fn get(self) -> *mut T {
-        self.0
-    }
-}
-
 /// A type that matrices of are multiplied: floats round, integers wrap.
 pub(crate) trait Product: Compute {
     /// Zero.
@@ -214,9 +164,67 @@ float_product!(f32, f64);
 /// # Panics
 /// When the sizes do not fit.
 pub(crate) fn multiply<T: Real>(a: Matrix<'_, T>, b: Matrix<'_, T>, c: &mut [T], accumulate: bool) {
-    // An element is summed in an order that does not depend on where a product is cut, so that the
-    // parts may be as many as keep the threads busy.
-    multiply_in(a, b, c, accumulate, 2 * rayon::current_num_threads());
+    product(
+        a,
+        b,
+        c,
+        How {
+            accumulate,
+            ..How::default()
+        },
+    );
+}
+
+/// `c = a * b`, or `c += a * b`, of which either side may be packed or written on demand; the rows of
+/// `c` follow each other. Large products are computed by all threads unless told otherwise; the
+/// result does not depend on their number.
+///
+/// # Panics
+/// When the sizes do not fit.
+pub(crate) fn product<'a, T: Real>(
+    a: impl Into<Left<'a, T>>,
+    b: impl Into<Right<'a, T>>,
+    c: &mut [T],
+    how: How<'_, T>,
+) {
+    let (a, b) = (a.into(), b.into());
+    let arch = match (a, b) {
+        (_, Right::Packed(packed)) => packed.arch(),
+        (Left::Packed(packed), _) => packed.arch(),
+        _ => Arch::new(),
+    };
+    product_on(arch, a, b, c, how);
+}
+
+/// As [`product`], for the vectors of `arch`.
+fn product_on<T: Real>(arch: Arch, a: Left<'_, T>, b: Right<'_, T>, c: &mut [T], how: How<'_, T>) {
+    let (m, k, n) = (a.rows(), a.columns(), b.columns());
+    assert!(
+        b.rows() == k && c.len() == m * n,
+        "the sizes of a product fit"
+    );
+    if c.is_empty() {
+        return;
+    }
+    if k == 0 {
+        if !how.accumulate {
+            c.fill(T::zero());
+        }
+        if let Some(finish) = how.finish {
+            finish(0, c);
+        }
+        return;
+    }
+    if let (Left::Matrix(a), Right::Matrix(b)) = (a, b) {
+        if n == 1 && m > 1 && a.in_lines() {
+            // The result has the same elements in the same order.
+            return run_few(arch, b.transposed(), a.transposed(), c, how);
+        }
+        if (m <= FEW || m.saturating_mul(n).saturating_mul(k) <= TINY) && b.in_lines() {
+            return run_few(arch, a, b, c, how);
+        }
+    }
+    run(arch, a, b, c, how);
 }
 
 /// As [`multiply`], on the calling thread only: for callers that share out larger work.
@@ -229,76 +237,14 @@ pub(crate) fn multiply_alone<T: Real>(
     c: &mut [T],
     accumulate: bool,
 ) {
-    multiply_in(a, b, c, accumulate, 1);
-}
-
-/// The product, cut into about so many parts if it is large.
-fn multiply_in<T: Real>(
-    a: Matrix<'_, T>,
-    b: Matrix<'_, T>,
-    c: &mut [T],
-    accumulate: bool,
-    parts: usize,
-) {
-    let (m, k, n) = (a.rows, a.columns, b.columns);
-    assert!(
-        b.rows == k && c.len() == m * n,
-        "the sizes of a product fit"
+    product(
+        a,
+        b,
+        c,
+        How {
+            accumulate,
+            alone: true,
+            finish: None,
+        },
     );
-    if c.is_empty() {
-        return;
-    }
-    if k == 0 {
-        if !accumulate {
-            c.fill(T::zero());
-        }
-        return;
-    }
-    let work = m.saturating_mul(n).saturating_mul(k);
-    let alone = parts == 1 || work <= SMALL;
-    if n == 1 && m > 1 && a.in_lines() {
-        // The result has the same elements in the same order.
-        return rows::multiply(b.transposed(), a.transposed(), c, accumulate, alone);
-    }
-    if (m <= FEW || work <= TINY) && b.in_lines() {
-        return rows::multiply(a, b, c, accumulate, alone);
-    }
-    let out = Shared(c.as_mut_ptr());
-    let part = |rows: [usize; 2], columns: [usize; 2]| {
-        let sizes = [rows[1] - rows[0], k, columns[1] - columns[0]];
-        let beta = if accumulate { T::one() } else { T::zero() };
-        let a_strides = [a.row_stride, a.column_stride].map(usize::cast_signed);
-        let b_strides = [b.row_stride, b.column_stride].map(usize::cast_signed);
-        // SAFETY: `Matrix` checked that its elements lie in its slice, `c` has `m * n` elements,
-        // and the parts of `c` that are computed at a time do not overlap.
-        #[allow(unsafe_code)]
-        unsafe {
-            T::multiply(
-                sizes,
-                (a.data.as_ptr().add(rows[0] * a.row_stride), a_strides),
-                (b.data.as_ptr().add(columns[0] * b.column_stride), b_strides),
-                beta,
-                (
-                    out.get().add(rows[0] * n + columns[0]),
-                    [n.cast_signed(), 1],
-                ),
-            );
-        }
-    };
-    let longer = m.max(n);
-    let size = longer.div_ceil(parts).max(NARROWEST);
-    let range = |i: usize| [i * size, (i * size + size).min(longer)];
-    if alone {
-        part([0, m], [0, n]);
-    } else if m >= n {
-        let count = m.div_ceil(size);
-        (0..count)
-            .into_par_iter()
-            .for_each(|i| part(range(i), [0, n]));
-    } else {
-        let count = n.div_ceil(size);
-        (0..count)
-            .into_par_iter()
-            .for_each(|i| part([0, m], range(i)));
-    }
 }

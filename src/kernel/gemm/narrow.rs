@@ -1,17 +1,16 @@
 //! Products with a matrix that is stored in a narrower type: it is widened in panels.
 
-use rayon::prelude::*;
+use std::ops::Range;
 
-use super::rows::column_parts;
-use super::{FEW, Matrix, NARROWEST, multiply_alone};
+use super::{How, Matrix, Panels, Right, product};
 use crate::kernel::real::Real;
 use crate::tensor::ElementType;
 
-/// Elements widened at a time for products of few rows.
-const LOW_PANEL: usize = 1 << 15;
+/// Terms of a column that are widened at a time.
+const TERMS: usize = 64;
 
-/// Elements widened at a time for others.
-const HIGH_PANEL: usize = 1 << 17;
+/// Columns that are widened at a time.
+const COLUMNS: usize = 32;
 
 /// A matrix whose elements are of a type that is widened to be computed with. They follow each
 /// other row by row, or column by column if `by_columns`.
@@ -31,16 +30,36 @@ pub(crate) struct Narrow<'a> {
     pub(crate) by_columns: bool,
 }
 
-impl Narrow<'_> {
-    /// Columns from `first` on, widened; as many as `out` holds, in the order they are stored in.
-    fn widen<T: Real>(&self, first: usize, width: usize, out: &mut [T]) {
-        if self.by_columns {
-            T::widen_bytes(self.ty, self.bytes, self.start + first * self.rows, out);
+impl<T: Real> Panels<T> for Narrow<'_> {
+    fn rows(&self) -> usize {
+        self.rows
+    }
+
+    fn columns(&self) -> usize {
+        self.columns
+    }
+
+    fn write(&self, rows: Range<usize>, columns: Range<usize>, width: usize, panel: &mut [T]) {
+        if !self.by_columns {
+            for (l, line) in rows.zip(panel.chunks_exact_mut(width)) {
+                let from = self.start + l * self.columns + columns.start;
+                T::widen_bytes(self.ty, self.bytes, from, &mut line[..columns.len()]);
+            }
             return;
         }
-        for (l, line) in out.chunks_exact_mut(width).enumerate() {
-            let from = self.start + l * self.columns + first;
-            T::widen_bytes(self.ty, self.bytes, from, line);
+        let mut wide = [T::zero(); TERMS * COLUMNS];
+        for (block, panel) in panel.chunks_mut(TERMS * width).enumerate() {
+            let first = rows.start + block * TERMS;
+            let terms = rows.end.min(first + TERMS) - first;
+            for (part, start) in columns.clone().step_by(COLUMNS).enumerate() {
+                let count = columns.end.min(start + COLUMNS) - start;
+                for (j, line) in wide.chunks_exact_mut(terms).take(count).enumerate() {
+                    let from = self.start + (start + j) * self.rows + first;
+                    T::widen_bytes(self.ty, self.bytes, from, line);
+                }
+                let wide = Matrix::new(&wide[..count * terms], count, terms).transposed();
+                wide.write(0..terms, 0..count, width, &mut panel[part * COLUMNS..]);
+            }
         }
     }
 }
@@ -50,38 +69,5 @@ impl Narrow<'_> {
 /// # Panics
 /// When the sizes do not fit.
 pub(crate) fn multiply_narrow<T: Real>(a: Matrix<'_, T>, b: Narrow<'_>, c: &mut [T]) {
-    let (m, k, n) = (a.rows, a.columns, b.columns);
-    assert!(
-        b.rows == k && c.len() == m * n,
-        "the sizes of a product fit"
-    );
-    if c.is_empty() {
-        return;
-    }
-    if k == 0 {
-        return c.fill(T::zero());
-    }
-    let (panel, least) = match m <= FEW {
-        true => (LOW_PANEL, 8),
-        false => (HIGH_PANEL, NARROWEST),
-    };
-    let size = (panel / k).max(least).min(n);
-    let mut parts = column_parts(c, n, size);
-    parts.par_iter_mut().enumerate().for_each_init(
-        || (Vec::new(), Vec::new()),
-        |(wide, product), (i, outs)| {
-            let width = outs.first().map_or(0, |out| out.len());
-            wide.resize(k * width, T::zero());
-            product.resize(m * width, T::zero());
-            b.widen(i * size, width, wide);
-            let view = match b.by_columns {
-                true => Matrix::new(wide, width, k).transposed(),
-                false => Matrix::new(wide, k, width),
-            };
-            multiply_alone(a, view, product, false);
-            for (out, row) in outs.iter_mut().zip(product.chunks_exact(width)) {
-                out.copy_from_slice(row);
-            }
-        },
-    );
+    product(a, Right::Panels(&b), c, How::default());
 }

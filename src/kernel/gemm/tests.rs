@@ -1,5 +1,8 @@
 //! Products of matrices against the definition.
 
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use proptest::prelude::*;
 
 use super::*;
@@ -85,27 +88,181 @@ fn integers_wrap() {
     assert_eq!(c, [1 + 4 + 9]);
 }
 
-/// However a product is cut, its elements are the same to the last bit.
+/// Every set of vectors that this machine has.
+fn machines() -> Vec<Arch> {
+    let mut all = vec![Arch::Scalar];
+    #[cfg(target_arch = "x86_64")]
+    {
+        all.extend(pulp::x86::V3::try_new().map(Arch::V3));
+        all.extend(pulp::x86::V4::try_new().map(Arch::V4));
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    all.push(Arch::new());
+    all
+}
+
+/// A matrix seen through [`Panels`] only.
+struct Seen<'a, T>(Matrix<'a, T>);
+
+impl<T: Real> Panels<T> for Seen<'_, T> {
+    fn rows(&self) -> usize {
+        self.0.rows
+    }
+
+    fn columns(&self) -> usize {
+        self.0.columns
+    }
+
+    fn write(&self, rows: Range<usize>, columns: Range<usize>, width: usize, panel: &mut [T]) {
+        assert!(columns.start.is_multiple_of(width) && columns.len() <= width);
+        assert_eq!(panel.len(), rows.len() * width);
+        panel.fill(T::of(f64::NAN));
+        for (l, line) in rows.zip(panel.chunks_mut(width)) {
+            for (j, out) in columns.clone().zip(line) {
+                *out = self.0.at(l, j);
+            }
+        }
+    }
+}
+
+/// Every way to compute a product: all must give the sums of whole numbers exactly, and finish each
+/// element once.
+fn check_all<T: Real>(a: Matrix<'_, f64>, b: Matrix<'_, f64>, accumulate: bool) {
+    let start = if accumulate { 1.0 } else { 0.0 };
+    let expected = naive(a, b, start);
+    let (m, k, n) = (a.rows, a.columns, b.columns);
+    let of = |v: &[f64]| v.iter().map(|&x| T::of(x)).collect::<Vec<T>>();
+    let (a_data, b_data) = (of(a.data), of(b.data));
+    let strides = |v: &Matrix<'_, f64>| [v.row_stride, v.column_stride];
+    let (a, b) = (
+        Matrix::with_strides(&a_data, m, k, strides(&a)),
+        Matrix::with_strides(&b_data, k, n, strides(&b)),
+    );
+    for arch in machines() {
+        let (left, right) = (
+            PackedLeft::for_arch(arch, a),
+            PackedRight::for_arch(arch, &Seen(b)),
+        );
+        let seen = Seen(b);
+        for alone in [false, true] {
+            for a in [Left::Matrix(a), Left::Packed(&left)] {
+                for b in [
+                    Right::Matrix(b),
+                    Right::Packed(&right),
+                    Right::Panels(&seen),
+                ] {
+                    let before = if accumulate { 1.0 } else { f64::NAN };
+                    let mut c = vec![T::of(before); m * n];
+                    let finished = AtomicUsize::new(0);
+                    let finish = |at: usize, piece: &mut [T]| {
+                        finished.fetch_add(piece.len(), Ordering::Relaxed);
+                        for (i, x) in piece.iter_mut().enumerate() {
+                            *x += T::of((at + i) as f64);
+                        }
+                    };
+                    let how = How {
+                        accumulate,
+                        alone,
+                        finish: Some(&finish),
+                    };
+                    product_on(arch, a, b, &mut c, how);
+                    assert_eq!(finished.into_inner(), m * n);
+                    for (i, (x, y)) in c.iter().zip(&expected).enumerate() {
+                        assert_eq!(x.wide(), y + i as f64, "{arch:?} {m}x{k}x{n} at {i}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn check_every_way([m, k, n]: [usize; 3], [of_a, of_b]: [bool; 2], accumulate: bool) {
+    let (a, b) = (numbers(m * k, 1), numbers(k * n, 2));
+    let (a, b) = (view(&a, [m, k], of_a), view(&b, [k, n], of_b));
+    check_all::<f32>(a, b, accumulate);
+    check_all::<f64>(a, b, accumulate);
+}
+
 #[test]
-fn cuts_change_nothing() {
+fn every_way_gives_the_product() {
+    for (sizes, turned, accumulate) in [
+        ([0, 5, 3], [false, false], false),
+        ([5, 0, 3], [false, false], true),
+        ([5, 0, 3], [false, false], false),
+        ([5, 3, 0], [false, false], false),
+        ([1, 1, 1], [false, false], false),
+        ([13, 257, 33], [true, true], true),
+        ([125, 9, 270], [false, false], false),
+        ([7, 520, 40], [false, true], true),
+        ([9, 5, 600], [false, false], true),
+    ] {
+        check_every_way(sizes, turned, accumulate);
+    }
+    let (a, b) = (numbers(4000, 1), numbers(4000, 2));
+    let a = Matrix::with_strides(&a, 26, 15, [140, 7]);
+    check_all::<f32>(a, Matrix::with_strides(&b, 15, 40, [3, 90]), false);
+}
+
+/// The left side is packed in parts if it is large.
+#[test]
+fn tall_left_sides() {
+    let (m, k, n) = (4200, 260, 9);
+    let (a, b) = (numbers(m * k, 1), numbers(k * n, 2));
+    let (a, b) = (Matrix::new(&a, m, k), Matrix::new(&b, k, n));
+    let mut c = vec![f64::NAN; m * n];
+    product(a, b, &mut c, How::default());
+    assert_eq!(c, naive(a, b, 0.0));
+}
+
+/// However many threads compute a product, its elements are the same to the last bit.
+#[test]
+fn threads_change_nothing() {
     let numbers = |count: usize, seed: usize| -> Vec<f32> {
         (0..count)
             .map(|i| ((i * 7919 + seed) % 1009) as f32 / 1009.0 - 0.5)
             .collect()
     };
-    for [m, k, n] in [[150, 300, 70], [70, 300, 150], [6, 2000, 97]] {
+    for [m, k, n] in [
+        [150, 300, 170],
+        [170, 300, 50],
+        [6, 2000, 197],
+        [1, 700, 3000],
+    ] {
         let (a, b) = (numbers(m * k, 1), numbers(k * n, 2));
         for of_b in [false, true] {
             let (a, b) = (Matrix::new(&a, m, k), view(&b, [k, n], of_b));
-            let mut whole = vec![0.0; m * n];
-            multiply_in(a, b, &mut whole, false, 1);
-            for parts in [2, 3, 8] {
-                let mut c = vec![0.0; m * n];
-                multiply_in(a, b, &mut c, false, parts);
-                assert!(c == whole, "{parts} parts");
+            let packed = PackedRight::new(b);
+            for b in [Right::Matrix(b), Right::Packed(&packed)] {
+                let mut whole = vec![0.0; m * n];
+                let alone = How {
+                    alone: true,
+                    ..How::default()
+                };
+                product(a, b, &mut whole, alone);
+                for threads in [1, 2, 3, 8] {
+                    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+                    let mut c = vec![0.0; m * n];
+                    pool.expect("threads")
+                        .install(|| product(a, b, &mut c, How::default()));
+                    assert!(c == whole, "{threads} threads");
+                }
             }
         }
     }
+}
+
+#[test]
+fn packed_sides_show_their_size_only() {
+    let data = numbers(6, 1);
+    let matrix = Matrix::new(&data, 2, 3);
+    assert_eq!(
+        format!("{:?}", PackedLeft::new(matrix)),
+        "PackedLeft(2 x 3)"
+    );
+    assert_eq!(
+        format!("{:?}", PackedRight::new(matrix)),
+        "PackedRight(2 x 3)"
+    );
 }
 
 #[test]
@@ -173,5 +330,15 @@ proptest! {
         accumulate in any::<bool>(),
     ) {
         check([m, k, n], [a, b], accumulate);
+    }
+
+    #[test]
+    fn every_way(
+        m in 0usize..30, k in 0usize..40, n in 0usize..80,
+        a in any::<bool>(),
+        b in any::<bool>(),
+        accumulate in any::<bool>(),
+    ) {
+        check_every_way([m, k, n], [a, b], accumulate);
     }
 }

@@ -34,10 +34,12 @@ macro_rules! floats {
         impl Scalar<$T, $T> for $S {
             const IDENTITY: $T = <$T>::NAN;
 
+            #[inline(always)]
             fn push(acc: $T, x: $T) -> $T {
                 if x $beyond acc || acc.is_nan() { x } else { acc }
             }
 
+            #[inline(always)]
             fn merge(a: $T, b: $T) -> $T {
                 Self::push(a, b)
             }
@@ -59,10 +61,12 @@ macro_rules! integers {
         impl Scalar<$T, $T> for Min {
             const IDENTITY: $T = <$T>::MAX;
 
+            #[inline(always)]
             fn push(acc: $T, x: $T) -> $T {
                 acc.min(x)
             }
 
+            #[inline(always)]
             fn merge(a: $T, b: $T) -> $T {
                 a.min(b)
             }
@@ -71,10 +75,12 @@ macro_rules! integers {
         impl Scalar<$T, $T> for Max {
             const IDENTITY: $T = <$T>::MIN;
 
+            #[inline(always)]
             fn push(acc: $T, x: $T) -> $T {
                 acc.max(x)
             }
 
+            #[inline(always)]
             fn merge(a: $T, b: $T) -> $T {
                 a.max(b)
             }

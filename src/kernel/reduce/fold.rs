@@ -3,7 +3,10 @@
 use std::array;
 use std::marker::PhantomData;
 
+use pulp::NullaryFnOnce;
+
 use super::scalar::{Accumulator, Map, Pair, Scalar, two_sum};
+use crate::kernel::simd::vectorize;
 
 /// A reduction of elements `T` into accumulators `A`, slice by slice.
 pub(crate) trait Fold<T, A>: Sync {
@@ -13,8 +16,9 @@ pub(crate) trait Fold<T, A>: Sync {
     /// Folds runs of equal length, one after the other in `data`, each into its accumulator.
     fn runs(&self, acc: &mut [A], data: &[T]);
 
-    /// Folds rows of `acc.len()` elements, element by element, into the accumulators.
-    fn rows(&self, acc: &mut [A], data: &[T]);
+    /// Folds rows of `acc.len()` elements, which begin `stride` apart, element by element, into the
+    /// accumulators. The data end with the last row, or one stride after its beginning.
+    fn rows(&self, acc: &mut [A], data: &[T], stride: usize);
 
     /// Folds other accumulators in.
     fn merge(&self, acc: &mut [A], other: &[A]);
@@ -24,8 +28,8 @@ pub(crate) trait Fold<T, A>: Sync {
 }
 
 /// Rows shorter than this are folded several at a time, as one row of [`WIDE`] at most.
-const NARROW: usize = 24;
-const WIDE: usize = 64;
+const NARROW: usize = 64;
+const WIDE: usize = 256;
 
 /// The fold that a [`Scalar`] describes.
 #[derive(Debug, Clone, Copy)]
@@ -37,11 +41,20 @@ impl<S> Elementwise<S> {
 
 /// Folds a run in `N` independent lanes, which the processor works on at the same time.
 #[inline(always)]
-fn run<const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(data: &[T]) -> A {
+fn run<const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(acc: A, data: &[T]) -> A {
     let (blocks, rest) = data.as_chunks::<N>();
+    if blocks.is_empty() {
+        return rest.iter().fold(acc, |acc, &x| S::push(acc, x));
+    }
     let mut lanes = [S::IDENTITY; N];
     for block in blocks {
-        lanes = array::from_fn(|i| S::push(lanes[i], block[i]));
+        for i in 0..N {
+            lanes[i] = S::push(lanes[i], block[i]);
+        }
+    }
+    // What is left takes lanes of its own as far as it goes.
+    for (lane, &x) in lanes.iter_mut().zip(rest) {
+        *lane = S::push(*lane, x);
     }
     let mut width = N / 2;
     while width > 0 {
@@ -50,7 +63,7 @@ fn run<const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(data: &[T]) -> A {
         }
         width /= 2;
     }
-    rest.iter().fold(lanes[0], |acc, &x| S::push(acc, x))
+    S::merge(acc, lanes[0])
 }
 
 /// Runs of a length the compiler knows.
@@ -61,29 +74,69 @@ fn short_runs<const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(acc: &mut [A], 
     }
 }
 
+#[inline(always)]
 fn long_runs<const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(acc: &mut [A], data: &[T]) {
     let len = data.len() / acc.len();
     for (acc, data) in acc.iter_mut().zip(data.chunks_exact(len)) {
-        *acc = S::merge(*acc, run::<N, T, A, S>(data));
+        *acc = run::<N, T, A, S>(*acc, data);
     }
 }
 
-/// Folds rows into accumulators, four at a time to spare loads and stores of accumulators.
-fn wide_rows<T: Copy, A: Copy, S: Scalar<T, A>>(acc: &mut [A], data: &[T]) {
+/// Folds rows `stride` apart into accumulators, eight at a time to spare loads and stores of
+/// accumulators.
+#[inline(always)]
+fn wide_rows<T: Copy, A: Copy, S: Scalar<T, A>>(acc: &mut [A], data: &[T], stride: usize) {
+    const GROUP: usize = 8;
     let width = acc.len();
-    let mut groups = data.chunks_exact(width * 4);
-    for group in &mut groups {
-        let (top, bottom) = group.split_at(width * 2);
-        let (r0, r1) = top.split_at(width);
-        let (r2, r3) = bottom.split_at(width);
-        for ((((acc, &a), &b), &c), &d) in acc.iter_mut().zip(r0).zip(r1).zip(r2).zip(r3) {
-            *acc = S::push(S::push(S::push(S::push(*acc, a), b), c), d);
+    let mut rest = data;
+    while rest.len() >= (GROUP - 1) * stride + width {
+        let rows: [&[T]; GROUP] = array::from_fn(|i| &rest[i * stride..][..width]);
+        for (i, acc) in acc.iter_mut().enumerate() {
+            let mut sum = *acc;
+            for row in rows {
+                sum = S::push(sum, row[i]);
+            }
+            *acc = sum;
         }
+        rest = rest.get(GROUP * stride..).unwrap_or_default();
     }
-    for row in groups.remainder().chunks_exact(width) {
+    for row in rest.chunks(stride).filter(|row| row.len() >= width) {
         for (acc, &x) in acc.iter_mut().zip(row) {
             *acc = S::push(*acc, x);
         }
+    }
+}
+
+struct Runs<'a, T, A, S>(&'a mut [A], &'a [T], PhantomData<S>);
+
+impl<T: Copy, A: Copy, S: Scalar<T, A>> NullaryFnOnce for Runs<'_, T, A, S> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self(acc, data, _) = self;
+        match data.len() / acc.len() {
+            0 => {}
+            1 => short_runs::<1, T, A, S>(acc, data),
+            2 => short_runs::<2, T, A, S>(acc, data),
+            3 => short_runs::<3, T, A, S>(acc, data),
+            4 => short_runs::<4, T, A, S>(acc, data),
+            5..32 => long_runs::<4, T, A, S>(acc, data),
+            32..128 => long_runs::<16, T, A, S>(acc, data),
+            _ => long_runs::<64, T, A, S>(acc, data),
+        }
+    }
+}
+
+struct Rows<'a, T, A, S>(&'a mut [A], &'a [T], usize, PhantomData<S>);
+
+impl<T: Copy, A: Copy, S: Scalar<T, A>> NullaryFnOnce for Rows<'_, T, A, S> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self(acc, data, stride, _) = self;
+        wide_rows::<T, A, S>(acc, data, stride);
     }
 }
 
@@ -96,29 +149,22 @@ where
     }
 
     fn runs(&self, acc: &mut [A], data: &[T]) {
-        match data.len() / acc.len() {
-            0 => {}
-            1 => short_runs::<1, T, A, S>(acc, data),
-            2 => short_runs::<2, T, A, S>(acc, data),
-            3 => short_runs::<3, T, A, S>(acc, data),
-            4 => short_runs::<4, T, A, S>(acc, data),
-            5..64 => long_runs::<4, T, A, S>(acc, data),
-            _ => long_runs::<16, T, A, S>(acc, data),
-        }
+        vectorize(Runs::<T, A, S>(acc, data, PhantomData));
     }
 
-    fn rows(&self, acc: &mut [A], data: &[T]) {
+    fn rows(&self, acc: &mut [A], data: &[T], stride: usize) {
         let width = acc.len();
-        if width >= NARROW || data.len() < 4 * WIDE {
-            return wide_rows::<T, A, S>(acc, data);
+        if width >= NARROW || stride > width || data.len() < 4 * WIDE {
+            return vectorize(Rows::<T, A, S>(acc, data, stride, PhantomData));
         }
         let mut wide = [S::IDENTITY; WIDE];
         let wide = &mut wide[..WIDE / width * width];
         let (whole, rest) = data.split_at(data.len() / wide.len() * wide.len());
-        wide_rows::<T, A, S>(wide, whole);
+        let stride = wide.len();
+        vectorize(Rows::<T, A, S>(wide, whole, stride, PhantomData));
         wide.chunks_exact(width)
             .for_each(|row| self.merge(acc, row));
-        wide_rows::<T, A, S>(acc, rest);
+        wide_rows::<T, A, S>(acc, rest, width);
     }
 
     fn merge(&self, acc: &mut [A], other: &[A]) {
@@ -166,10 +212,12 @@ impl Pair {
 /// Columns added up at a time, sums and errors apart.
 const COLUMNS: usize = 256;
 
+#[inline(always)]
 fn push<M: Map>(acc: Pair, x: f64) -> Pair {
     acc.plus(Pair::exact(M::map(x)))
 }
 
+#[inline(always)]
 fn compensated_run<M: Map>(acc: Pair, data: &[f64]) -> Pair {
     const LANES: usize = 16;
     let (mut acc, mut rest) = (acc, data);
@@ -177,14 +225,15 @@ fn compensated_run<M: Map>(acc: Pair, data: &[f64]) -> Pair {
     if data.len() >= 16 * LANES {
         let (whole, remainder) = data.split_at(data.len() / LANES * LANES);
         let mut lanes = [Pair::EMPTY; LANES];
-        compensated_rows::<M>(&mut lanes, whole);
+        compensated_rows::<M>(&mut lanes, whole, LANES);
         acc = lanes.into_iter().fold(acc, Pair::plus);
         rest = remainder;
     }
     rest.iter().fold(acc, |acc, &x| push::<M>(acc, x))
 }
 
-fn compensated_rows<M: Map>(acc: &mut [Pair], data: &[f64]) {
+#[inline(always)]
+fn compensated_rows<M: Map>(acc: &mut [Pair], data: &[f64], stride: usize) {
     let width = acc.len();
     for (i, acc) in acc.chunks_mut(COLUMNS).enumerate() {
         let (mut high, mut low) = ([0.0; COLUMNS], [0.0; COLUMNS]);
@@ -193,7 +242,7 @@ fn compensated_rows<M: Map>(acc: &mut [Pair], data: &[f64]) {
         for ((high, low), acc) in high.iter_mut().zip(&mut *low).zip(&*acc) {
             (*high, *low) = (acc.high, acc.low);
         }
-        for row in data.chunks_exact(width) {
+        for row in data.chunks(stride).filter(|row| row.len() >= width) {
             let row = &row[i * COLUMNS..];
             for ((high, low), &x) in high.iter_mut().zip(&mut *low).zip(row) {
                 let (sum, error) = two_sum(*high, M::map(x));
@@ -214,13 +263,15 @@ impl<M: Map> Fold<f64, Pair> for Compensated<M> {
 
     fn runs(&self, acc: &mut [Pair], data: &[f64]) {
         let len = data.len() / acc.len();
-        for (acc, run) in acc.iter_mut().zip(data.chunks_exact(len.max(1))) {
-            *acc = compensated_run::<M>(*acc, run);
-        }
+        vectorize(|| {
+            for (acc, run) in acc.iter_mut().zip(data.chunks_exact(len.max(1))) {
+                *acc = compensated_run::<M>(*acc, run);
+            }
+        });
     }
 
-    fn rows(&self, acc: &mut [Pair], data: &[f64]) {
-        compensated_rows::<M>(acc, data);
+    fn rows(&self, acc: &mut [Pair], data: &[f64], stride: usize) {
+        vectorize(|| compensated_rows::<M>(acc, data, stride));
     }
 
     fn merge(&self, acc: &mut [Pair], other: &[Pair]) {

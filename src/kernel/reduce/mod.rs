@@ -296,6 +296,12 @@ impl<'a, T: Number, A: Accumulator<T>> Job<'a, T, A> {
                 Source::Widened(_) => {}
             }
         }
+        if let (Source::Slice(data), [outer, inner]) = (&self.source, axes)
+            && (outer.reduced, inner.reduced, inner.stride) == (true, false, 1)
+        {
+            let len = (outer.len - 1) * outer.stride + inner.len;
+            return self.fold.rows(acc, &data[base..base + len], outer.stride);
+        }
         let Some((first, rest)) = axes.split_first() else {
             return;
         };
@@ -325,9 +331,11 @@ impl<'a, T: Number, A: Accumulator<T>> Job<'a, T, A> {
     /// Folds a contiguous piece.
     fn piece(&self, acc: &mut [A], axes: &[Axis], data: &[T]) {
         match axes {
-            [] => self.fold.rows(acc, data),
-            [axis] if !axis.reduced => self.fold.rows(acc, data),
-            [outer, inner] if outer.reduced && !inner.reduced => self.fold.rows(acc, data),
+            [] => self.fold.rows(acc, data, 1),
+            [axis] if !axis.reduced => self.fold.rows(acc, data, axis.len),
+            [outer, inner] if outer.reduced && !inner.reduced => {
+                self.fold.rows(acc, data, outer.stride);
+            }
             [axis] if axis.reduced => self.fold.runs(acc, data),
             [outer, inner] if !outer.reduced && inner.reduced => self.fold.runs(acc, data),
             [first, rest @ ..] => {

@@ -20,10 +20,12 @@ macro_rules! product {
         impl Scalar<$T, $A> for Product {
             const IDENTITY: $A = $one;
 
+            #[inline(always)]
             fn push(acc: $A, x: $T) -> $A {
                 acc.times(x.into())
             }
 
+            #[inline(always)]
             fn merge(a: $A, b: $A) -> $A {
                 a.times(b)
             }

@@ -55,6 +55,7 @@ struct Absolute;
 struct Square;
 
 impl Map for Sum {
+    #[inline(always)]
     fn map(x: f64) -> f64 {
         x
     }
@@ -62,6 +63,7 @@ impl Map for Sum {
 
 #[allow(clippy::cast_precision_loss)] // no memory holds 2^53 elements
 impl Map for Mean {
+    #[inline(always)]
     fn map(x: f64) -> f64 {
         x
     }
@@ -72,12 +74,14 @@ impl Map for Mean {
 }
 
 impl Map for Absolute {
+    #[inline(always)]
     fn map(x: f64) -> f64 {
         x.abs()
     }
 }
 
 impl Map for Square {
+    #[inline(always)]
     fn map(x: f64) -> f64 {
         x * x
     }
@@ -94,10 +98,12 @@ impl<M: Map> Scalar<f32, f64> for Mapped<M> {
     /// Adds nothing, even to a negative zero.
     const IDENTITY: f64 = -0.0;
 
+    #[inline(always)]
     fn push(acc: f64, x: f32) -> f64 {
         acc + M::map(x.into())
     }
 
+    #[inline(always)]
     fn merge(a: f64, b: f64) -> f64 {
         a + b
     }
@@ -114,10 +120,12 @@ impl<M: Map> Scalar<f32, f64> for Mapped<M> {
 impl<M: Map> Scalar<f64, Pair> for Mapped<M> {
     const IDENTITY: Pair = Pair::EMPTY;
 
+    #[inline(always)]
     fn push(acc: Pair, x: f64) -> Pair {
         acc.plus(Pair::exact(M::map(x)))
     }
 
+    #[inline(always)]
     fn merge(a: Pair, b: Pair) -> Pair {
         a.plus(b)
     }
@@ -132,10 +140,12 @@ macro_rules! wrapping {
         impl Scalar<$T, $T> for $S {
             const IDENTITY: $T = 0;
 
+            #[inline(always)]
             fn push(acc: $T, $x: $T) -> $T {
                 acc.wrapping_add($map)
             }
 
+            #[inline(always)]
             fn merge(a: $T, b: $T) -> $T {
                 a.wrapping_add(b)
             }
@@ -152,10 +162,12 @@ macro_rules! exact {
         impl Scalar<$T, u128> for Mean {
             const IDENTITY: u128 = 0;
 
+            #[inline(always)]
             fn push(acc: u128, x: $T) -> u128 {
                 acc.wrapping_add(x as u128)
             }
 
+            #[inline(always)]
             fn merge(a: u128, b: u128) -> u128 {
                 a.wrapping_add(b)
             }
@@ -177,11 +189,13 @@ macro_rules! exact {
             const IDENTITY: u128 = 0;
 
             /// The root of a sum beyond the end does not fit the element type anyway.
+            #[inline(always)]
             fn push(acc: u128, x: $T) -> u128 {
                 let size = u128::from(x.abs_diff(0));
                 acc.saturating_add(size.wrapping_mul(size))
             }
 
+            #[inline(always)]
             fn merge(a: u128, b: u128) -> u128 {
                 a.saturating_add(b)
             }

@@ -81,6 +81,70 @@ proptest! {
     }
 }
 
+/// Evaluates the convolution with its filters taken in, twice, finishing each element by adding ten
+/// times its position.
+fn finished(op: &Convolution, data: &Tensor, filters: &Tensor, out: &Tensor) -> Vec<i64> {
+    let shapes = [data, filters].map(|t| PartialShape::from(t.shape()));
+    let mut inputs = [0, 1].map(|i| Input::new(data.element_type(), &shapes[i]));
+    inputs[1].value = Some(filters);
+    let prepared = op.prepare(&inputs).expect("constant filters");
+    assert_eq!(prepared.inputs[..], [0]);
+    let known = [Input::of(data)];
+    let inferred = prepared.op.infer(&known).expect("good inputs");
+    assert_eq!(inferred[0].shape, PartialShape::from(out.shape()));
+    let finish = |at: usize, part: &mut [f32]| {
+        for (i, x) in part.iter_mut().enumerate() {
+            *x += 10.0 * (at + i) as f32;
+        }
+    };
+    let mut results = [0, 1].map(|_| {
+        let mut result = Tensor::zeros(ElementType::F32, out.shape().clone()).expect("small");
+        result.as_mut_slice::<f32>().expect("f32").fill(f32::NAN);
+        let io = Io {
+            inputs: &[data],
+            outputs: std::slice::from_mut(&mut result),
+        };
+        prepared.op.eval_finishing(io, &finish).expect("sums");
+        as_i64(&result)
+    });
+    assert_eq!(results[0], results[1]);
+    std::mem::take(&mut results[0])
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Wide and narrow rows, few and many channels and filters, whole vectors and parts of them.
+    #[test]
+    fn vectors(
+        (batch, groups) in (1usize..3, 1usize..4),
+        (filters, channels) in prop_oneof![Just((1, 1)), Just((2, 1)), Just((1, 3)), Just((9, 5))],
+        (h, w) in (1usize..40, prop_oneof![1usize..80, Just(16), Just(14), Just(7)]),
+        (kh, kw) in prop_oneof![Just((1, 1)), Just((3, 3)), Just((5, 5)), Just((7, 7)), (1usize..8, 1usize..8)],
+        strides in prop_oneof![Just(vec![1, 1]), Just(vec![2, 2]), prop::collection::vec(1i64..4, 2)],
+        dilations in prop_oneof![Just(vec![1, 1]), prop::collection::vec(1i64..3, 2)],
+        pads in prop::collection::vec(0i64..8, 4),
+    ) {
+        let op = Convolution {
+            strides,
+            dilations,
+            pads_begin: pads[..2].to_vec(),
+            pads_end: pads[2..].to_vec(),
+            groups: true,
+            ..Convolution::default()
+        };
+        let of = |t: &Tensor| crate::tensor::convert::convert(t, ElementType::F32).expect("numbers");
+        let data = of(&numbers(&[batch, groups * channels, h, w], 7));
+        let weights = of(&numbers(&[groups, filters, channels, kh, kw], 5));
+        if let Ok(out) = run(&op, &[data.clone(), weights.clone()]) {
+            let mut expected = defined(&op, &data, &weights, out.shape());
+            prop_assert_eq!(as_i64(&out), &expected[..]);
+            expected.iter_mut().enumerate().for_each(|(i, x)| *x += 10 * i as i64);
+            prop_assert_eq!(finished(&op, &data, &weights, &out), expected);
+        }
+    }
+}
+
 /// Tiles of windows, whole planes and planes one after the other give the same.
 #[test]
 fn large() {
@@ -106,6 +170,13 @@ fn large() {
             as_i64(&out),
             defined(&op, &data, &weights, out.shape()),
             "{dims:?}"
+        );
+        let f64s = [&data, &weights].map(|t| crate::tensor::convert::convert(t, ElementType::F64));
+        let out = run(&op, &f64s.map(|t| t.expect("numbers"))).expect("sums");
+        assert_eq!(
+            as_i64(&out),
+            defined(&op, &data, &weights, out.shape()),
+            "{dims:?} in f64"
         );
     }
 }

@@ -91,6 +91,10 @@ impl Op for Const {
     fn constant(&self) -> Option<Result<&Tensor, OpError>> {
         Some(self.tensor())
     }
+
+    fn is_constant(&self) -> bool {
+        true
+    }
 }
 
 #[derive(Deserialize)]

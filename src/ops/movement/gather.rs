@@ -6,13 +6,15 @@
 //! the older versions they are out of range. What is out of range gives zeros in all versions.
 
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 
 use crate::kernel::{gather, moving::move_elements};
 use crate::op::{
     Input, Io, LayerData, Moves, Op, OpError, Output, Outputs, ReadResult, allowed_axes,
     allowed_indices, any_axis, attrs, axis_of, bail, ensure, normalize_axis,
 };
-use crate::tensor::{Dimension, PartialShape};
+use crate::tensor::convert::to_i64;
+use crate::tensor::{Dimension, PartialShape, Tensor};
 
 /// Slices of the data along an axis.
 #[derive(Debug, Clone, Deserialize, Serialize)]
@@ -141,6 +143,30 @@ impl Op for Gather {
         }
         let gather = gather::Gather::new(shape, indices, axis, batch_dims, self.from_end);
         move_elements(&gather, &[data], io.outputs)
+    }
+
+    fn pieces(&self, inputs: &[&Tensor], _: &[Output]) -> Option<SmallVec<[usize; 4]>> {
+        let [data, indices, axis] = inputs else {
+            return None;
+        };
+        let shape = data.shape();
+        let axis = axis_of(axis, shape.rank()).ok()?;
+        if indices.len() != 1 || shape[..axis].iter().any(|&size| size != 1) {
+            return None;
+        }
+        let index = to_i64(indices)[0];
+        let size = i64::try_from(shape[axis]).ok()?;
+        let from_start = if self.from_end && index < 0 {
+            index.checked_add(size)?
+        } else {
+            index
+        };
+        // Elements beyond the ends are zeros.
+        let index = usize::try_from(from_start)
+            .ok()
+            .filter(|&i| i < shape[axis])?;
+        let inner: usize = shape[axis + 1..].iter().product();
+        Some(smallvec::smallvec![index * inner])
     }
 
     fn allowed(&self, inputs: &[Input<'_>], index: usize) -> Option<(i64, i64)> {

@@ -3,12 +3,13 @@
 //! <https://docs.openvino.ai/2026/documentation/openvino-ir-format/operation-sets/operation-specs/movement/slice-8.html>
 
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 
 use super::slicing::Slices;
 use crate::kernel::moving::move_elements;
 use crate::kernel::strided::{View, Views};
 use crate::op::{Input, Io, Moves, Op, OpError, Output, Outputs, bail, ensure};
-use crate::tensor::PartialShape;
+use crate::tensor::{PartialShape, Tensor};
 
 /// A part of the data.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
@@ -37,6 +38,20 @@ impl Op for Slice {
         let cuts = Slices::read(&numbers)?.cuts(data.shape(), io.outputs[0].shape())?;
         let view = View::new(data.shape(), &cuts);
         move_elements(&Views(vec![view]), &[data], io.outputs)
+    }
+
+    fn pieces(&self, inputs: &[&Tensor], outputs: &[Output]) -> Option<SmallVec<[usize; 4]>> {
+        let [data, numbers @ ..] = inputs else {
+            return None;
+        };
+        let numbers: SmallVec<[Input<'_>; 4]> = numbers.iter().map(|t| Input::of(t)).collect();
+        let shape = outputs.first()?.shape.to_shape()?;
+        let cuts = Slices::read(&numbers)
+            .ok()?
+            .cuts(data.shape(), &shape)
+            .ok()?;
+        let start = View::new(data.shape(), &cuts).piece()?;
+        Some(smallvec::smallvec![start])
     }
 
     fn moves(&self) -> Moves {

@@ -3,6 +3,7 @@
 //! <https://docs.openvino.ai/2026/documentation/openvino-ir-format/operation-sets/operation-specs/movement/split-1.html>
 
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 
 use crate::kernel::moving::move_elements;
 use crate::kernel::strided::{Cut, View, Views};
@@ -68,6 +69,24 @@ pub(super) fn split_along(
     move_elements(&Views(views), &[data], outputs)
 }
 
+/// Where each output begins in the data, if each is a piece of it.
+pub(super) fn pieces_along(
+    data: &Tensor,
+    axis: &Tensor,
+    outputs: &[Output],
+) -> Option<SmallVec<[usize; 4]>> {
+    let shape = data.shape();
+    let axis = axis_of(axis, shape.rank()).ok()?;
+    let whole = shape[..axis].iter().all(|&size| size == 1);
+    let mut next = 0usize;
+    let mut start = |output: &Output| {
+        let start = next;
+        next = next.checked_add(output.shape.to_shape()?.elements()?)?;
+        Some(start)
+    };
+    whole.then(|| outputs.iter().map(&mut start).collect())?
+}
+
 impl Op for Split {
     fn infer(&self, inputs: &[Input<'_>]) -> Result<Outputs, OpError> {
         let [data, axis] = inputs else {
@@ -92,6 +111,10 @@ impl Op for Split {
         };
         let axis = axis_of(axis, data.shape().rank())?;
         split_along(data, axis, io.outputs)
+    }
+
+    fn pieces(&self, inputs: &[&Tensor], outputs: &[Output]) -> Option<SmallVec<[usize; 4]>> {
+        pieces_along(inputs.first()?, inputs.get(1)?, outputs)
     }
 
     fn allowed(&self, inputs: &[Input<'_>], index: usize) -> Option<(i64, i64)> {

@@ -3,14 +3,15 @@
 //! <https://docs.openvino.ai/2026/documentation/openvino-ir-format/operation-sets/operation-specs/movement/variadic-split-1.html>
 
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 
 use super::slicing::numbers;
-use super::split::split_along;
+use super::split::{pieces_along, split_along};
 use crate::op::{
     Input, Io, Moves, Op, OpError, Output, Outputs, allowed_axes, any_axis, axis_of, bail, ensure,
     normalize_axis,
 };
-use crate::tensor::{Dimension, PartialShape, ValueRange};
+use crate::tensor::{Dimension, PartialShape, Tensor, ValueRange};
 
 /// The data in parts of given sizes.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
@@ -150,6 +151,10 @@ impl Op for VariadicSplit {
         };
         let axis = axis_of(axis, data.shape().rank())?;
         split_along(data, axis, io.outputs)
+    }
+
+    fn pieces(&self, inputs: &[&Tensor], outputs: &[Output]) -> Option<SmallVec<[usize; 4]>> {
+        pieces_along(inputs.first()?, inputs.get(1)?, outputs)
     }
 
     fn allowed(&self, inputs: &[Input<'_>], index: usize) -> Option<(i64, i64)> {

@@ -93,7 +93,7 @@ fn run<T: Real + Native>(
     let width = shape.last().copied().unwrap_or(1);
     match &scale {
         None => {
-            return fill(out, |out| {
+            return fill(out, |out: &mut [T]| {
                 normalize(data.as_slice()?, out, shape, &last, norm);
                 Ok(())
             });
@@ -101,7 +101,7 @@ fn run<T: Real + Native>(
         // One number for each place of the last axis, as nearly always.
         Some(scale) if scale.len() == width && scale.shape().last() == Some(&width) => {
             let scale = scale.as_slice()?;
-            return fill(out, |out| {
+            return fill(out, |out: &mut [T]| {
                 normalize_runs(data.as_slice()?, out, scale, norm);
                 Ok(())
             });

@@ -1,9 +1,8 @@
 //! The types arithmetic is computed in, and every other type seen through them.
 
 use bytemuck::{AnyBitPattern, Pod};
-use half::f16;
-use half::slice::HalfFloatSliceExt;
 
+use super::half;
 use crate::tensor::simd::vectorize;
 use crate::tensor::{Element, ElementType, Tensor, float, pack};
 use ElementType as E;
@@ -292,7 +291,7 @@ impl Native for bool {
 fn widen_f32(ty: ElementType, bytes: &[u8], start: usize, out: &mut [f32]) {
     match ty {
         E::F32 => out.copy_from_slice(view(bytes, start, out.len())),
-        E::F16 => view::<f16>(bytes, start, out.len()).convert_to_f32_slice(out),
+        E::F16 => half::widen(view(bytes, start, out.len()), out),
         E::Bf16 => read(
             bytes,
             start,
@@ -324,7 +323,7 @@ fn widen_f32(ty: ElementType, bytes: &[u8], start: usize, out: &mut [f32]) {
 fn narrow_f32(data: &[f32], ty: ElementType, bytes: &mut [u8], start: usize) {
     match ty {
         E::F32 => view_mut(bytes, start, data.len()).copy_from_slice(data),
-        E::F16 => view_mut::<f16>(bytes, start, data.len()).convert_from_f32_slice(data),
+        E::F16 => half::narrow_slice(data, view_mut(bytes, start, data.len())),
         E::Bf16 => write(data, bytes, start, to_bf16),
         E::F8e4m3 => write(data, bytes, start, float::to_f8e4m3),
         E::F8e5m2 => write(data, bytes, start, float::to_f8e5m2),

@@ -22,6 +22,7 @@
 
 mod class;
 mod codes;
+mod half;
 
 use rayon::prelude::*;
 

@@ -3,13 +3,17 @@
 //! The patches are laid out as the columns of a matrix, a tile of windows at a time, so that the
 //! memory beyond the output stays small. Filters with few outputs are applied element by element.
 
+mod columns;
+mod direct;
+pub(crate) mod single;
+
 use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::gemm::{Matrix, multiply, multiply_alone};
-use super::reduce::Number;
-use super::window::{Fold, Taps, Window, sweep};
+use crate::kernel::gemm::{Matrix, multiply, multiply_alone};
+use crate::kernel::reduce::Number;
+use crate::kernel::window::{Fold, Taps, Window, sweep};
 
 /// Multiplications below which work stays on the calling thread.
 const SMALL: usize = 1 << 18;

@@ -1,0 +1,120 @@
+//! Convolutions of `f32`: filters packed once, patches written where a product reads them, and what
+//! comes after done while results are in the cache.
+
+use std::sync::OnceLock;
+
+use rayon::prelude::*;
+
+use super::Sizes;
+use super::columns::Columns;
+use super::direct::Direct;
+use crate::kernel::gemm::{How, Left, Matrix, PackedLeft, Right, product};
+use crate::kernel::window::Window;
+use crate::op::Finish;
+
+/// From as many products on, each is computed by one thread.
+const MANY: usize = 8;
+
+/// Filters of a group below which a product of matrices would be thin.
+const FEW: usize = 8;
+
+/// Channels of a group, with [`FEW`] filters, from which products are better all the same.
+const DEEP: usize = 32;
+
+/// The filters of a convolution.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Filters<'a> {
+    /// By group, filter, channel and tap.
+    pub(crate) data: &'a [f32],
+    /// Where they are kept packed, group by group, if they stay.
+    pub(crate) packed: Option<&'a OnceLock<Vec<PackedLeft<f32>>>>,
+}
+
+/// Convolves `data` with `filters`; padding is zero. Calls `finish` for all elements.
+pub(crate) fn convolve(
+    sizes: Sizes,
+    window: &Window,
+    data: &[f32],
+    filters: Filters<'_>,
+    out: &mut [f32],
+    finish: Option<Finish<'_>>,
+) {
+    if out.is_empty() {
+        return;
+    }
+    if sizes.channels == 0 {
+        out.fill(0.0);
+        if let Some(finish) = finish {
+            finish(0, out);
+        }
+        return;
+    }
+    if sizes.filters < FEW
+        && sizes.channels < DEEP
+        && let Some(direct) = Direct::new(sizes, window)
+    {
+        return direct.run(data, filters.data, out, finish);
+    }
+    products(sizes, window, data, filters, out, finish);
+}
+
+/// A product of filters and patches for each group of each image.
+fn products(
+    sizes: Sizes,
+    window: &Window,
+    data: &[f32],
+    filters: Filters<'_>,
+    out: &mut [f32],
+    finish: Option<Finish<'_>>,
+) {
+    let (m, k, n) = (
+        sizes.filters,
+        sizes.channels * window.taps(),
+        window.outputs(),
+    );
+    let matrix = |group: usize| Matrix::new(&filters.data[group * m * k..][..m * k], m, k);
+    let packed = filters.packed.and_then(|packed| {
+        if packed.get().is_none() {
+            // Not while the lock is held: packing waits for threads that may want it, too.
+            let groups = (0..sizes.groups).map(|group| PackedLeft::new(matrix(group)));
+            let _ = packed.set(groups.collect());
+        }
+        packed.get()
+    });
+    let inputs = sizes.channels * window.inputs();
+    let one = |image: usize, out: &mut [f32], alone: bool| {
+        let group = image % sizes.groups;
+        let left = match packed {
+            Some(packed) => Left::Packed(&packed[group]),
+            None => Left::Matrix(matrix(group)),
+        };
+        let columns = Columns {
+            window,
+            channels: sizes.channels,
+            data: &data[image * inputs..][..inputs],
+        };
+        let right = if window.is_pointwise() {
+            Right::Matrix(Matrix::new(columns.data, k, n))
+        } else {
+            Right::Panels(&columns)
+        };
+        let shifted = |at: usize, part: &mut [f32]| {
+            if let Some(finish) = finish {
+                finish(image * m * n + at, part);
+            }
+        };
+        let how = How {
+            alone,
+            finish: finish.is_some().then_some(&shifted as Finish<'_>),
+            ..How::default()
+        };
+        product(left, right, out, how);
+    };
+    if sizes.images() < MANY {
+        let images = out.chunks_mut(m * n).enumerate();
+        images.for_each(|(image, out)| one(image, out, false));
+    } else {
+        let images = out.par_chunks_mut(m * n).enumerate();
+        images.for_each(|(image, out)| one(image, out, true));
+    }
+}

@@ -1,0 +1,260 @@
+//! Products of a few rows with a matrix that is read once, as it lies.
+
+use std::ops::Range;
+
+use pulp::{Arch, Simd, WithSimd};
+
+use super::Matrix;
+use super::lanes::{Lanes, dispatch};
+use super::pack::{RIGHT, with_scratch};
+use super::tile::Target;
+
+/// Columns whose sums stay in the nearest cache.
+const COLUMNS: usize = 512;
+
+/// `a * b` for some columns of `b`, which become those of the target, or are added to them. The rows
+/// of `a`, and the rows or the columns of `b`, lie in one piece each. Nothing is empty.
+pub(super) fn multiply<T: Lanes>(
+    arch: Arch,
+    a: Matrix<'_, T>,
+    b: Matrix<'_, T>,
+    columns: Range<usize>,
+    target: &mut Target<'_, T>,
+    add: bool,
+) {
+    with_scratch(&RIGHT, 8 * COLUMNS, |memory| {
+        let few = Few {
+            a,
+            b,
+            columns,
+            target,
+            add,
+            memory,
+        };
+        dispatch(arch, few);
+    });
+}
+
+struct Few<'a, 't, 'c, T> {
+    a: Matrix<'a, T>,
+    b: Matrix<'a, T>,
+    columns: Range<usize>,
+    target: &'t mut Target<'c, T>,
+    add: bool,
+    /// Place for the sums of some rows.
+    memory: &'t mut [T],
+}
+
+impl<T: Lanes> WithSimd for Few<'_, '_, '_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(mut self, simd: S) {
+        if self.b.column_stride == 1 {
+            let memory = std::mem::take(&mut self.memory);
+            self.all_lines(simd, memory);
+        } else {
+            self.all_dots(simd);
+        }
+    }
+}
+
+impl<T: Lanes> Few<'_, '_, '_, T> {
+    /// The rows of `b` lie in one piece each.
+    #[inline(always)]
+    fn all_lines<S: Simd>(&mut self, simd: S, memory: &mut [T]) {
+        macro_rules! rows {
+            ($i:ident, $($R:literal)+) => {
+                match self.a.rows - $i {
+                    $($R => self.lines_of::<S, $R>(simd, $i, memory),)+
+                    _ => self.lines_of::<S, 8>(simd, $i, memory),
+                }
+            };
+        }
+        for i in (0..self.a.rows).step_by(8) {
+            rows!(i, 1 2 3 4 5 6 7);
+        }
+    }
+
+    /// Rows of `b`, some of them at a time, are added to `R` rows of the result, each times a factor.
+    /// The sums stay in the nearest cache, vectors of different rows side by side.
+    #[inline(always)]
+    fn lines_of<S: Simd, const R: usize>(&mut self, simd: S, i: usize, memory: &mut [T]) {
+        let (k, lanes) = (self.b.rows, T::lanes::<S>());
+        for start in self.columns.clone().step_by(COLUMNS) {
+            let columns = start..self.columns.end.min(start + COLUMNS);
+            let count = columns.len().div_ceil(lanes);
+            let sums = T::vectors_mut::<S>(memory).0.as_chunks_mut::<R>().0;
+            let sums = &mut sums[..count];
+            sums.fill([T::splat(simd, T::zeroed()); R]);
+            let mut l = 0;
+            while l + 8 <= k {
+                self.lines::<S, R, 8>(simd, i, l, columns.clone(), sums);
+                l += 8;
+            }
+            for l in l..k {
+                self.lines::<S, R, 1>(simd, i, l, columns.clone(), sums);
+            }
+            let at = columns.start - self.columns.start..columns.end - self.columns.start;
+            for r in 0..R {
+                let out = self.target.row(i + r, at.clone());
+                for (out, sums) in out.chunks_mut(lanes).zip(sums.iter()) {
+                    let sum = match self.add {
+                        true => T::add_vectors(simd, T::load(simd, out), sums[r]),
+                        false => sums[r],
+                    };
+                    T::store(simd, out, sum);
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn lines<S: Simd, const R: usize, const L: usize>(
+        &self,
+        simd: S,
+        i: usize,
+        first: usize,
+        columns: Range<usize>,
+        sums: &mut [[T::Vector<S>; R]],
+    ) {
+        let mut line = first;
+        let lines: [&[T]; L] = [(); L].map(|()| {
+            let from = line * self.b.row_stride;
+            line += 1;
+            &self.b.data[from + columns.start..from + columns.end]
+        });
+        let mut factors = [[T::zeroed(); L]; R];
+        for (r, factors) in factors.iter_mut().enumerate() {
+            let row = &self.a.data[(i + r) * self.a.row_stride + first..];
+            factors.copy_from_slice(&row[..L]);
+        }
+        let (whole, rest) = split::<T, S, L>(lines);
+        let count = columns.len() / T::lanes::<S>();
+        let whole = whole.map(|line| &line[..count]);
+        let (most, last) = sums.split_at_mut(count);
+        for (v, sums) in most.iter_mut().enumerate() {
+            let lines = whole.map(|line| line[v]);
+            add_lines::<T, S, R, L>(simd, &factors, &lines, sums);
+        }
+        if let Some(sums) = last.first_mut() {
+            let lines = rest.map(|line| T::load(simd, line));
+            add_lines::<T, S, R, L>(simd, &factors, &lines, sums);
+        }
+    }
+
+    /// The columns of `b` lie in one piece each.
+    #[inline(always)]
+    fn all_dots<S: Simd>(&mut self, simd: S) {
+        let end = self.columns.end;
+        let mut j = self.columns.start;
+        if S::REGISTER_COUNT >= 32 {
+            while j + 4 <= end {
+                self.columns::<S, 4>(simd, j);
+                j += 4;
+            }
+        }
+        while j + 2 <= end {
+            self.columns::<S, 2>(simd, j);
+            j += 2;
+        }
+        if j < end {
+            self.columns::<S, 1>(simd, j);
+        }
+    }
+
+    #[inline(always)]
+    fn columns<S: Simd, const C: usize>(&mut self, simd: S, j: usize) {
+        let rows = self.a.rows;
+        let mut i = 0;
+        while i + 4 <= rows {
+            self.dots::<S, 4, C>(simd, i, j);
+            i += 4;
+        }
+        while i + 2 <= rows {
+            self.dots::<S, 2, C>(simd, i, j);
+            i += 2;
+        }
+        if i < rows {
+            self.dots::<S, 1, C>(simd, i, j);
+        }
+    }
+
+    /// The sums of `R` rows and `C` columns.
+    #[inline(always)]
+    fn dots<S: Simd, const R: usize, const C: usize>(&mut self, simd: S, i: usize, j: usize) {
+        let k = self.b.rows;
+        let mut row = i;
+        let rows: [&[T]; R] = [(); R].map(|()| {
+            let from = row * self.a.row_stride;
+            row += 1;
+            &self.a.data[from..from + k]
+        });
+        let mut column = j;
+        let columns: [&[T]; C] = [(); C].map(|()| {
+            let from = column * self.b.column_stride;
+            column += 1;
+            &self.b.data[from..from + k]
+        });
+        let (whole_rows, rest_rows) = split::<T, S, R>(rows);
+        let (whole_columns, rest_columns) = split::<T, S, C>(columns);
+        let mut sums = [[T::splat(simd, T::zeroed()); C]; R];
+        macro_rules! add {
+            ($a:expr, $b:expr) => {
+                for r in 0..R {
+                    for c in 0..C {
+                        sums[r][c] = T::mul_add(simd, $a[r], $b[c], sums[r][c]);
+                    }
+                }
+            };
+        }
+        let count = k / T::lanes::<S>();
+        let whole_rows = whole_rows.map(|row| &row[..count]);
+        let whole_columns = whole_columns.map(|column| &column[..count]);
+        for l in 0..count {
+            let b = whole_columns.map(|column| column[l]);
+            add!(whole_rows.map(|row| row[l]), b);
+        }
+        if count * T::lanes::<S>() < k {
+            let b = rest_columns.map(|column| T::load(simd, column));
+            add!(rest_rows.map(|row| T::load(simd, row)), b);
+        }
+        let at = j - self.columns.start;
+        for r in 0..R {
+            let out = self.target.row(i + r, at..at + C);
+            for c in 0..C {
+                let sum = T::sum(simd, sums[r][c]);
+                out[c] = if self.add { out[c] + sum } else { sum };
+            }
+        }
+    }
+}
+
+/// The vectors of some slices, and what is left of each.
+#[inline(always)]
+#[allow(clippy::type_complexity)]
+fn split<T: Lanes, S: Simd, const N: usize>(
+    slices: [&[T]; N],
+) -> ([&[T::Vector<S>]; N], [&[T]; N]) {
+    (
+        slices.map(|slice| T::vectors::<S>(slice).0),
+        slices.map(|slice| T::vectors::<S>(slice).1),
+    )
+}
+
+/// Adds vectors, each times a factor, to a sum for each row.
+#[inline(always)]
+fn add_lines<T: Lanes, S: Simd, const R: usize, const L: usize>(
+    simd: S,
+    factors: &[[T; L]; R],
+    lines: &[T::Vector<S>; L],
+    sums: &mut [T::Vector<S>; R],
+) {
+    for r in 0..R {
+        let mut sum = sums[r];
+        for l in 0..L {
+            sum = T::mul_add(simd, T::splat(simd, factors[r][l]), lines[l], sum);
+        }
+        sums[r] = sum;
+    }
+}

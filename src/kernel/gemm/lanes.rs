@@ -1,0 +1,189 @@
+//! Vectors of floats, whatever the machine calls them.
+
+use std::any::TypeId;
+use std::ops::Add;
+
+use bytemuck::Pod;
+use pulp::{Arch, Scalar128b, Simd, WithSimd};
+
+/// Calls `op` compiled for the vectors of `arch`.
+pub(super) fn dispatch<F: WithSimd>(arch: Arch, op: F) -> F::Output {
+    match arch {
+        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+        Arch::V3(simd) => Simd::vectorize(simd, op),
+        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+        Arch::V4(simd) => Simd::vectorize(simd, op),
+        #[cfg(target_arch = "aarch64")]
+        Arch::Neon(simd) => Simd::vectorize(simd, op),
+        // Four floats at a time are what every machine has.
+        _ => op.with_simd(Scalar128b),
+    }
+}
+
+/// A float that vectors are made of.
+pub(crate) trait Lanes: Pod + Send + Sync + Add<Output = Self> {
+    /// A vector.
+    type Vector<S: Simd>: Pod;
+
+    /// The elements of a vector.
+    fn lanes<S: Simd>() -> usize {
+        size_of::<Self::Vector<S>>() / size_of::<Self>()
+    }
+
+    /// A vector of one number.
+    fn splat<S: Simd>(simd: S, x: Self) -> Self::Vector<S>;
+
+    /// The sum.
+    fn add_vectors<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
+
+    /// `a * b + c`, in one step if the machine can.
+    fn mul_add<S: Simd>(
+        simd: S,
+        a: Self::Vector<S>,
+        b: Self::Vector<S>,
+        c: Self::Vector<S>,
+    ) -> Self::Vector<S>;
+
+    /// The sum of the elements of a vector.
+    fn sum<S: Simd>(simd: S, a: Self::Vector<S>) -> Self;
+
+    /// The vectors that a slice holds, and the rest of it.
+    fn vectors<S: Simd>(slice: &[Self]) -> (&[Self::Vector<S>], &[Self]);
+
+    /// The vectors that a slice holds, and the rest of it.
+    fn vectors_mut<S: Simd>(slice: &mut [Self]) -> (&mut [Self::Vector<S>], &mut [Self]);
+
+    /// A vector that begins with the slice.
+    fn load<S: Simd>(simd: S, slice: &[Self]) -> Self::Vector<S>;
+
+    /// Writes the first elements of a vector to the slice.
+    fn store<S: Simd>(simd: S, slice: &mut [Self], vector: Self::Vector<S>);
+
+    /// Rows as columns.
+    #[inline(always)]
+    fn transpose<S: Simd>(_simd: S, rows: [[Self; 4]; 4]) -> [[Self; 4]; 4] {
+        transpose(rows)
+    }
+}
+
+#[inline(always)]
+fn transpose<T: Copy>(rows: [[T; 4]; 4]) -> [[T; 4]; 4] {
+    let [a, b, c, d] = rows;
+    let mut i = 0;
+    [(); 4].map(|()| {
+        let column = [a[i], b[i], c[i], d[i]];
+        i += 1;
+        column
+    })
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use std::any::Any;
+    use std::arch::x86_64::__m128;
+
+    use bytemuck::must_cast;
+    use pulp::Simd;
+    use pulp::x86::{V3, V4};
+
+    /// The instructions of AVX2, if they are among those of `simd`.
+    #[inline(always)]
+    fn avx2<S: Simd>(simd: S) -> Option<V3> {
+        let simd: &dyn Any = &simd;
+        match simd.downcast_ref::<V4>() {
+            Some(simd) => Some(**simd),
+            None => simd.downcast_ref::<V3>().copied(),
+        }
+    }
+
+    /// Rows as columns: the compiler would move them one by one.
+    #[inline(always)]
+    pub(super) fn transpose<S: Simd>(simd: S, rows: [[f32; 4]; 4]) -> Option<[[f32; 4]; 4]> {
+        let sse = avx2(simd)?.sse;
+        let [a, b, c, d]: [__m128; 4] = rows.map(|row| must_cast(row));
+        let (low_ab, low_cd) = (sse._mm_unpacklo_ps(a, b), sse._mm_unpacklo_ps(c, d));
+        let (high_ab, high_cd) = (sse._mm_unpackhi_ps(a, b), sse._mm_unpackhi_ps(c, d));
+        Some([
+            must_cast(sse._mm_movelh_ps(low_ab, low_cd)),
+            must_cast(sse._mm_movehl_ps(low_cd, low_ab)),
+            must_cast(sse._mm_movelh_ps(high_ab, high_cd)),
+            must_cast(sse._mm_movehl_ps(high_cd, high_ab)),
+        ])
+    }
+}
+
+/// Whether there are no fused operations: a function of the library would stand in for them.
+fn portable<S: Simd>() -> bool {
+    TypeId::of::<S>() == TypeId::of::<Scalar128b>()
+}
+
+macro_rules! lanes {
+    ($($T:ty, $V:ident, $splat:ident, $add:ident, $mul:ident, $mul_add:ident, $sum:ident,
+       $vectors:ident, $vectors_mut:ident, $load:ident, $store:ident $(, $transpose:path)?;)+) => {
+        $(impl Lanes for $T {
+            type Vector<S: Simd> = S::$V;
+
+            #[inline(always)]
+            fn splat<S: Simd>(simd: S, x: Self) -> S::$V {
+                simd.$splat(x)
+            }
+
+            #[inline(always)]
+            fn add_vectors<S: Simd>(simd: S, a: S::$V, b: S::$V) -> S::$V {
+                simd.$add(a, b)
+            }
+
+            #[inline(always)]
+            fn mul_add<S: Simd>(simd: S, a: S::$V, b: S::$V, c: S::$V) -> S::$V {
+                if portable::<S>() {
+                    simd.$add(simd.$mul(a, b), c)
+                } else {
+                    simd.$mul_add(a, b, c)
+                }
+            }
+
+            #[inline(always)]
+            fn sum<S: Simd>(simd: S, a: S::$V) -> Self {
+                simd.$sum(a)
+            }
+
+            #[inline(always)]
+            fn vectors<S: Simd>(slice: &[Self]) -> (&[S::$V], &[Self]) {
+                S::$vectors(slice)
+            }
+
+            #[inline(always)]
+            fn vectors_mut<S: Simd>(slice: &mut [Self]) -> (&mut [S::$V], &mut [Self]) {
+                S::$vectors_mut(slice)
+            }
+
+            #[inline(always)]
+            fn load<S: Simd>(simd: S, slice: &[Self]) -> S::$V {
+                simd.$load(slice)
+            }
+
+            #[inline(always)]
+            fn store<S: Simd>(simd: S, slice: &mut [Self], vector: S::$V) {
+                simd.$store(slice, vector);
+            }
+
+            $(
+                #[cfg(target_arch = "x86_64")]
+                #[inline(always)]
+                fn transpose<S: Simd>(simd: S, rows: [[Self; 4]; 4]) -> [[Self; 4]; 4] {
+                    match $transpose(simd, rows) {
+                        Some(columns) => columns,
+                        None => transpose(rows),
+                    }
+                }
+            )?
+        })+
+    };
+}
+
+lanes! {
+    f32, f32s, splat_f32s, add_f32s, mul_f32s, mul_add_f32s, reduce_sum_f32s,
+        as_simd_f32s, as_mut_simd_f32s, partial_load_f32s, partial_store_f32s, x86::transpose;
+    f64, f64s, splat_f64s, add_f64s, mul_f64s, mul_add_f64s, reduce_sum_f64s,
+        as_simd_f64s, as_mut_simd_f64s, partial_load_f64s, partial_store_f64s;
+}

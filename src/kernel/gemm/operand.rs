@@ -1,0 +1,133 @@
+//! What a product is made of: matrices as they lie, packed ones, and right sides that are written
+//! panel by panel.
+
+use std::ops::Range;
+
+use super::{Matrix, PackedLeft, PackedRight};
+
+/// The left side of a product.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Left<'a, T> {
+    /// A matrix as it lies.
+    Matrix(Matrix<'a, T>),
+    /// A matrix packed before, such as the filters of a convolution.
+    Packed(&'a PackedLeft<T>),
+}
+
+/// The right side of a product.
+#[derive(Clone, Copy)]
+pub(crate) enum Right<'a, T> {
+    /// A matrix as it lies.
+    Matrix(Matrix<'a, T>),
+    /// A matrix packed before, such as the weights of a layer.
+    Packed(&'a PackedRight<T>),
+    /// A matrix that is written on demand.
+    Panels(&'a dyn Panels<T>),
+}
+
+/// A matrix that no slice holds: its panels are written when a product needs them, such as the
+/// patches of an image under the filters of a convolution.
+pub(crate) trait Panels<T>: Sync {
+    /// The number of rows: the terms of a sum.
+    fn rows(&self) -> usize;
+
+    /// The number of columns.
+    fn columns(&self) -> usize;
+
+    /// Writes the elements in these rows and columns: that in row `l` and column `j` to
+    /// `panel[(l - rows.start) * width + (j - columns.start)]`. There are at most `width` columns,
+    /// where there are fewer the rest of each row of the panel may be left as it is. The panel has
+    /// `rows.len() * width` elements.
+    ///
+    /// Called from several threads, for a few hundred rows and 8 to 32 columns at a time, in any
+    /// order; `columns` begins at a multiple of `width`. A panel may be asked for more than once.
+    fn write(&self, rows: Range<usize>, columns: Range<usize>, width: usize, panel: &mut [T]);
+}
+
+impl<'a, T> From<Matrix<'a, T>> for Left<'a, T> {
+    fn from(matrix: Matrix<'a, T>) -> Self {
+        Self::Matrix(matrix)
+    }
+}
+
+impl<'a, T> From<&'a PackedLeft<T>> for Left<'a, T> {
+    fn from(packed: &'a PackedLeft<T>) -> Self {
+        Self::Packed(packed)
+    }
+}
+
+impl<'a, T> From<Matrix<'a, T>> for Right<'a, T> {
+    fn from(matrix: Matrix<'a, T>) -> Self {
+        Self::Matrix(matrix)
+    }
+}
+
+impl<'a, T> From<&'a PackedRight<T>> for Right<'a, T> {
+    fn from(packed: &'a PackedRight<T>) -> Self {
+        Self::Packed(packed)
+    }
+}
+
+impl<T> Left<'_, T> {
+    /// The number of rows.
+    pub(crate) fn rows(&self) -> usize {
+        match self {
+            Self::Matrix(matrix) => matrix.rows,
+            Self::Packed(packed) => packed.rows(),
+        }
+    }
+
+    /// The number of columns.
+    pub(crate) fn columns(&self) -> usize {
+        match self {
+            Self::Matrix(matrix) => matrix.columns,
+            Self::Packed(packed) => packed.columns(),
+        }
+    }
+}
+
+impl<T> Right<'_, T> {
+    /// The number of rows.
+    pub(crate) fn rows(&self) -> usize {
+        match self {
+            Self::Matrix(matrix) => matrix.rows,
+            Self::Packed(packed) => packed.rows(),
+            Self::Panels(panels) => panels.rows(),
+        }
+    }
+
+    /// The number of columns.
+    pub(crate) fn columns(&self) -> usize {
+        match self {
+            Self::Matrix(matrix) => matrix.columns,
+            Self::Packed(packed) => packed.columns(),
+            Self::Panels(panels) => panels.columns(),
+        }
+    }
+}
+
+/// What is done with elements of a result that are final: given the position of the first and the
+/// elements.
+pub(crate) type Finish<'a, T> = &'a (dyn Fn(usize, &mut [T]) + Sync);
+
+/// How a product is computed.
+#[derive(Clone, Copy)]
+pub(crate) struct How<'a, T> {
+    /// Whether the product is added to what is there.
+    pub(crate) accumulate: bool,
+    /// Whether only the calling thread computes, for callers that share out larger work.
+    pub(crate) alone: bool,
+    /// Called for all elements of the result, each once, in pieces, when they are final; by the
+    /// thread that computed them, while they are in its cache.
+    pub(crate) finish: Option<Finish<'a, T>>,
+}
+
+impl<T> Default for How<'_, T> {
+    fn default() -> Self {
+        Self {
+            accumulate: false,
+            alone: false,
+            finish: None,
+        }
+    }
+}

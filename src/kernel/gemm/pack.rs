@@ -1,0 +1,357 @@
+//! Matrices in the order in which products read them.
+
+use std::cell::Cell;
+use std::fmt;
+use std::ops::Range;
+use std::thread::LocalKey;
+
+use bytemuck::{Pod, Zeroable};
+use pulp::{Arch, Simd, WithSimd};
+use rayon::prelude::*;
+
+use super::lanes::dispatch;
+use super::tile::{Side, TileSize};
+use super::{Lanes, Matrix, Panels};
+
+/// A line of the cache: memory for panels begins with one, so that no vector lies in two.
+#[derive(Debug, Clone, Copy, Pod, Zeroable)]
+#[repr(C, align(64))]
+pub(super) struct Line([u64; 8]);
+
+/// Lines that hold so many elements.
+fn lines<T>(elements: usize) -> usize {
+    elements.div_ceil(size_of::<Line>() / size_of::<T>())
+}
+
+/// Elements above which packing is shared out among the threads.
+const MUCH: usize = 1 << 17;
+
+thread_local! {
+    /// Memory for panels of left sides, kept for the next product.
+    pub(super) static LEFT: Cell<Vec<Line>> = const { Cell::new(Vec::new()) };
+    /// Memory for panels of right sides.
+    pub(super) static RIGHT: Cell<Vec<Line>> = const { Cell::new(Vec::new()) };
+}
+
+/// Calls `f` with memory of this thread for so many elements, which hold anything. It is taken away
+/// meanwhile: another product that runs on the thread while this one waits gets other memory.
+pub(super) fn with_scratch<T: Lanes, R>(
+    scratch: &'static LocalKey<Cell<Vec<Line>>>,
+    elements: usize,
+    f: impl FnOnce(&mut [T]) -> R,
+) -> R {
+    let mut memory = scratch.take();
+    let count = lines::<T>(elements);
+    if memory.len() < count {
+        memory.resize(count, Line::zeroed());
+    }
+    let result = f(&mut bytemuck::cast_slice_mut(&mut memory)[..elements]);
+    scratch.set(memory);
+    result
+}
+
+/// The left side of products, packed once for many of them.
+#[derive(Clone)]
+pub(crate) struct PackedLeft<T> {
+    panels: Stored<T>,
+}
+
+/// The right side of products, packed once for many of them.
+#[derive(Clone)]
+pub(crate) struct PackedRight<T> {
+    panels: Stored<T>,
+}
+
+/// Panels and the size of the matrix.
+#[derive(Clone)]
+struct Stored<T> {
+    memory: Vec<Line>,
+    elements: usize,
+    rows: usize,
+    columns: usize,
+    arch: Arch,
+    element: std::marker::PhantomData<T>,
+}
+
+impl<T: Lanes> Stored<T> {
+    fn new(arch: Arch, [rows, columns]: [usize; 2], elements: usize) -> Self {
+        Self {
+            memory: vec![Line::zeroed(); lines::<T>(elements)],
+            elements,
+            rows,
+            columns,
+            arch,
+            element: std::marker::PhantomData,
+        }
+    }
+
+    fn data(&self) -> &[T] {
+        &bytemuck::cast_slice(&self.memory)[..self.elements]
+    }
+
+    fn data_mut(&mut self) -> &mut [T] {
+        &mut bytemuck::cast_slice_mut(&mut self.memory)[..self.elements]
+    }
+}
+
+impl<T> fmt::Debug for PackedLeft<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Stored { rows, columns, .. } = self.panels;
+        write!(f, "PackedLeft({rows} x {columns})")
+    }
+}
+
+impl<T> fmt::Debug for PackedRight<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Stored { rows, columns, .. } = self.panels;
+        write!(f, "PackedRight({rows} x {columns})")
+    }
+}
+
+impl<T> PackedLeft<T> {
+    /// The number of rows.
+    pub(crate) fn rows(&self) -> usize {
+        self.panels.rows
+    }
+
+    /// The number of columns.
+    pub(crate) fn columns(&self) -> usize {
+        self.panels.columns
+    }
+}
+
+impl<T: Lanes> PackedLeft<T> {
+    /// Packs a matrix, whatever its strides.
+    pub(crate) fn new(matrix: Matrix<'_, T>) -> Self {
+        Self::for_arch(Arch::new(), matrix)
+    }
+
+    pub(super) fn for_arch(arch: Arch, matrix: Matrix<'_, T>) -> Self {
+        let (rows, columns) = (matrix.rows, matrix.columns);
+        let mut panels = Stored::new(arch, [rows, columns], rows * columns);
+        pack_left(arch, matrix, 0..rows, 0..columns, panels.data_mut(), true);
+        Self { panels }
+    }
+
+    pub(super) fn side(&self) -> Side<'_, T> {
+        Side {
+            data: self.panels.data(),
+            depth: self.panels.columns,
+            first: 0,
+        }
+    }
+
+    pub(super) fn arch(&self) -> Arch {
+        self.panels.arch
+    }
+}
+
+impl<T> PackedRight<T> {
+    /// The number of rows.
+    pub(crate) fn rows(&self) -> usize {
+        self.panels.rows
+    }
+
+    /// The number of columns.
+    pub(crate) fn columns(&self) -> usize {
+        self.panels.columns
+    }
+}
+
+impl<T: Lanes> PackedRight<T> {
+    /// Packs a matrix, whatever its strides.
+    pub(crate) fn new(matrix: Matrix<'_, T>) -> Self {
+        Self::from_panels(&matrix)
+    }
+
+    /// Packs a matrix that is written panel by panel.
+    pub(crate) fn from_panels(panels: &dyn Panels<T>) -> Self {
+        Self::for_arch(Arch::new(), panels)
+    }
+
+    pub(super) fn for_arch(arch: Arch, matrix: &dyn Panels<T>) -> Self {
+        let (rows, columns) = (matrix.rows(), matrix.columns());
+        let width = TileSize::of::<T>(arch).columns;
+        let elements = columns.next_multiple_of(width) * rows;
+        let mut panels = Stored::new(arch, [rows, columns], elements);
+        if rows > 0 {
+            panels
+                .data_mut()
+                .par_chunks_mut(rows * width)
+                .enumerate()
+                .with_min_len((MUCH / (rows * width)).max(1))
+                .for_each(|(i, panel)| {
+                    let start = i * width;
+                    matrix.write(0..rows, start..columns.min(start + width), width, panel);
+                });
+        }
+        Self { panels }
+    }
+
+    pub(super) fn side(&self) -> Side<'_, T> {
+        Side {
+            data: self.panels.data(),
+            depth: self.panels.rows,
+            first: 0,
+        }
+    }
+
+    pub(super) fn arch(&self) -> Arch {
+        self.panels.arch
+    }
+}
+
+/// Writes panels of `height` rows: for each of the terms one element of each row. The last panel has
+/// the rows that are left.
+pub(super) fn pack_left<T: Lanes>(
+    arch: Arch,
+    matrix: Matrix<'_, T>,
+    rows: Range<usize>,
+    terms: Range<usize>,
+    out: &mut [T],
+    threads: bool,
+) {
+    let height = TileSize::of::<T>(arch).rows;
+    let depth = terms.len();
+    if out.is_empty() {
+        return;
+    }
+    let pack = |(i, panel): (usize, &mut [T])| {
+        let start = rows.start + i * height;
+        let width = panel.len() / depth;
+        let lines = Lines {
+            matrix,
+            rows: start..start + width,
+            terms: terms.clone(),
+            width,
+            panel,
+        };
+        dispatch(arch, lines);
+    };
+    if threads && out.len() > MUCH {
+        out.par_chunks_mut(height * depth)
+            .enumerate()
+            .for_each(pack);
+    } else {
+        out.chunks_mut(height * depth).enumerate().for_each(pack);
+    }
+}
+
+impl<T: Lanes> Panels<T> for Matrix<'_, T> {
+    fn rows(&self) -> usize {
+        self.rows
+    }
+
+    fn columns(&self) -> usize {
+        self.columns
+    }
+
+    fn write(&self, rows: Range<usize>, columns: Range<usize>, width: usize, panel: &mut [T]) {
+        let lines = Lines {
+            matrix: self.transposed(),
+            rows: columns,
+            terms: rows,
+            width,
+            panel,
+        };
+        dispatch(Arch::new(), lines);
+    }
+}
+
+/// Copies a few elements; as many as panels have rows or columns without a call.
+#[inline(always)]
+fn copy<T: Copy>(from: &[T], to: &mut [T]) {
+    macro_rules! known {
+        ($($N:literal)+) => {
+            match from.len() {
+                $($N => {
+                    if let (Some(from), Some(to)) = (from.first_chunk::<$N>(), to.first_chunk_mut()) {
+                        *to = *from;
+                    }
+                })+
+                count => to[..count].copy_from_slice(from),
+            }
+        };
+    }
+    known!(6 8 12 16 32);
+}
+
+/// Some rows of a matrix, which become a panel: the elements of a term stand side by side.
+struct Lines<'a, 'b, T> {
+    matrix: Matrix<'a, T>,
+    rows: Range<usize>,
+    terms: Range<usize>,
+    /// The elements of a term.
+    width: usize,
+    panel: &'b mut [T],
+}
+
+impl<T: Lanes> WithSimd for Lines<'_, '_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self {
+            matrix,
+            rows,
+            terms,
+            width,
+            panel,
+        } = self;
+        let (count, depth) = (rows.len(), terms.len());
+        if matrix.row_stride == 1 {
+            for (l, out) in terms.zip(panel.chunks_exact_mut(width)) {
+                let from = l * matrix.column_stride + rows.start;
+                copy(&matrix.data[from..from + count], out);
+            }
+            return;
+        }
+        let row = |r: usize| {
+            let from = (rows.start + r) * matrix.row_stride + terms.start * matrix.column_stride;
+            &matrix.data[from..]
+        };
+        let mut r = 0;
+        if matrix.column_stride == 1 {
+            while r + 4 <= count {
+                let lines = [row(r), row(r + 1), row(r + 2), row(r + 3)];
+                interleave(simd, lines.map(|line| &line[..depth]), width, r, panel);
+                r += 4;
+            }
+        }
+        for r in r..count {
+            let line = row(r).iter().step_by(matrix.column_stride.max(1));
+            for (out, &x) in panel.chunks_exact_mut(width).zip(line) {
+                out[r] = x;
+            }
+        }
+    }
+}
+
+/// Writes four rows to the places from `at` on of each term.
+#[inline(always)]
+fn interleave<T: Lanes, S: Simd>(
+    simd: S,
+    rows: [&[T]; 4],
+    width: usize,
+    at: usize,
+    panel: &mut [T],
+) {
+    let blocks = rows.map(|row| row.as_chunks::<4>().0);
+    let [a, b, c, d] = blocks;
+    let blocks = a.iter().zip(b).zip(c.iter().zip(d));
+    let mut terms = panel.chunks_exact_mut(4 * width);
+    for (((a, b), (c, d)), out) in blocks.zip(&mut terms) {
+        let columns = T::transpose(simd, [*a, *b, *c, *d]);
+        for (column, out) in columns.iter().zip(out.chunks_exact_mut(width)) {
+            if let Some(out) = out[at..].first_chunk_mut() {
+                *out = *column;
+            }
+        }
+    }
+    let rest = rows.map(|row| row.as_chunks::<4>().1);
+    for (l, out) in terms.into_remainder().chunks_exact_mut(width).enumerate() {
+        for (out, rest) in out[at..at + 4].iter_mut().zip(&rest) {
+            *out = rest[l];
+        }
+    }
+}

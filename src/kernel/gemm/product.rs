@@ -1,0 +1,358 @@
+//! Blocks that fit the caches, and threads.
+
+use std::ops::Range;
+
+use pulp::Arch;
+use rayon::prelude::*;
+
+use super::lanes::dispatch;
+use super::pack::{LEFT, RIGHT, pack_left, with_scratch};
+use super::tile::{Block, Side, Target, TileSize};
+use super::{How, Lanes, Left, Matrix, Panels, Right, few};
+
+/// Terms that are added up at a time: a panel of the right side then lies in the nearest cache.
+const TERMS: usize = 256;
+
+/// Rows of the left side, and columns of the right, that lie in the second cache.
+const ROWS: usize = 120;
+const COLUMNS: usize = 256;
+
+/// Elements of the left side that are packed at a time.
+const LEFT_ELEMENTS: usize = 1 << 20;
+
+/// Multiplications that are worth another thread.
+const SMALL: usize = 1 << 20;
+
+/// The right side as the blocks see it.
+#[derive(Clone, Copy)]
+enum Source<'a, T> {
+    Packed(Side<'a, T>),
+    Panels(&'a dyn Panels<T>),
+}
+
+/// What is the same for all parts of a product.
+struct Plan<'a, T> {
+    arch: Arch,
+    tile: TileSize,
+    b: Source<'a, T>,
+    /// Terms that are added up at a time.
+    terms: usize,
+    /// Columns of the result.
+    n: usize,
+    how: How<'a, T>,
+}
+
+/// A part of the result.
+struct Part<'c, T> {
+    target: Target<'c, T>,
+    rows: Range<usize>,
+    columns: Range<usize>,
+    /// The position of its first element.
+    position: usize,
+}
+
+impl<'c, T> Part<'c, T> {
+    fn whole(c: &'c mut [T], m: usize, n: usize, position: usize) -> Self {
+        Self {
+            target: Target::Rows(c, n),
+            rows: 0..m,
+            columns: 0..n,
+            position,
+        }
+    }
+
+    /// About so many parts, of whole tiles.
+    fn cut(
+        c: &'c mut [T],
+        [m, n]: [usize; 2],
+        position: usize,
+        tile: TileSize,
+        count: usize,
+    ) -> Vec<Self> {
+        let width = n
+            .div_ceil(count)
+            .next_multiple_of(tile.columns)
+            .max(2 * tile.columns)
+            .min(n);
+        let across = n.div_ceil(width);
+        let height = m
+            .div_ceil(count.div_ceil(across))
+            .next_multiple_of(tile.rows)
+            .max(4 * tile.rows);
+        let mut parts = Vec::new();
+        for (i, c) in c.chunks_mut(height * n).enumerate() {
+            let rows = i * height..m.min((i + 1) * height);
+            let position = position + rows.start * n;
+            let mut pieces: Vec<Vec<&mut [T]>> = Vec::new();
+            if across == 1 {
+                let target = Target::Rows(c, n);
+                parts.push(Self {
+                    target,
+                    rows,
+                    columns: 0..n,
+                    position,
+                });
+                continue;
+            }
+            pieces.resize_with(across, || Vec::with_capacity(rows.len()));
+            for row in c.chunks_exact_mut(n) {
+                for (pieces, piece) in pieces.iter_mut().zip(row.chunks_mut(width)) {
+                    pieces.push(piece);
+                }
+            }
+            for (j, pieces) in pieces.into_iter().enumerate() {
+                parts.push(Self {
+                    target: Target::Pieces(pieces),
+                    rows: rows.clone(),
+                    columns: j * width..n.min((j + 1) * width),
+                    position: position + j * width,
+                });
+            }
+        }
+        parts
+    }
+
+    /// Calls `finish` for some rows and columns of the part, in a result of `n` columns.
+    fn finish(&mut self, rows: Range<usize>, columns: Range<usize>, n: usize, how: How<'_, T>) {
+        let Some(finish) = how.finish else {
+            return;
+        };
+        let position = self.position + rows.start * n + columns.start;
+        match &mut self.target {
+            Target::Rows(data, _) if columns.len() == n => {
+                finish(position, &mut data[rows.start * n..rows.end * n]);
+            }
+            target => {
+                for (i, row) in rows.enumerate() {
+                    finish(position + i * n, target.row(row, columns.clone()));
+                }
+            }
+        }
+    }
+}
+
+/// The threads that are worth it for so much work.
+fn threads_for<T>(work: usize, how: &How<'_, T>) -> usize {
+    match how.alone || work <= SMALL {
+        true => 1,
+        false => rayon::current_num_threads(),
+    }
+}
+
+/// `a * b` by reading `b` as it lies, for few rows of `a`. The rows or columns of `b` lie in one
+/// piece each; nothing is empty.
+pub(super) fn run_few<T: Lanes>(
+    arch: Arch,
+    a: Matrix<'_, T>,
+    b: Matrix<'_, T>,
+    c: &mut [T],
+    how: How<'_, T>,
+) {
+    let (m, k, n) = (a.rows, a.columns, b.columns);
+    if a.column_stride != 1 {
+        return with_scratch(&LEFT, m * k, |copy: &mut [T]| {
+            for (i, row) in copy.chunks_exact_mut(k).enumerate() {
+                let line = a.data[i * a.row_stride..]
+                    .iter()
+                    .step_by(a.column_stride.max(1));
+                for (out, &x) in row.iter_mut().zip(line) {
+                    *out = x;
+                }
+            }
+            run_few(arch, Matrix::new(copy, m, k), b, c, how);
+        });
+    }
+    let part = |mut part: Part<'_, T>| {
+        let columns = part.columns.clone();
+        few::multiply(
+            arch,
+            a,
+            b,
+            columns.clone(),
+            &mut part.target,
+            how.accumulate,
+        );
+        part.finish(0..m, 0..columns.len(), n, how);
+    };
+    // Reading an element takes as long as some multiplications.
+    let work = (m + 6).saturating_mul(k).saturating_mul(n);
+    match threads_for(work, &how) {
+        1 => part(Part::whole(c, m, n, 0)),
+        threads => {
+            let count = (work / (SMALL / 2)).clamp(1, 4 * threads);
+            let tile = TileSize {
+                rows: m,
+                columns: 32,
+            };
+            Part::cut(c, [m, n], 0, tile, count)
+                .into_par_iter()
+                .with_max_len(1)
+                .for_each(part);
+        }
+    }
+}
+
+/// `a * b`, of which nothing is empty.
+pub(super) fn run<T: Lanes>(
+    arch: Arch,
+    a: Left<'_, T>,
+    b: Right<'_, T>,
+    c: &mut [T],
+    how: How<'_, T>,
+) {
+    let (m, k, n) = (a.rows(), a.columns(), b.columns());
+    let matrix;
+    let plan = Plan {
+        arch,
+        tile: TileSize::of::<T>(arch),
+        b: match b {
+            Right::Packed(packed) => Source::Packed(packed.side()),
+            Right::Panels(panels) => Source::Panels(panels),
+            Right::Matrix(of) => {
+                matrix = of;
+                Source::Panels(&matrix)
+            }
+        },
+        terms: k.div_ceil(k.div_ceil(TERMS)),
+        n,
+        how,
+    };
+    let work = m.saturating_add(6).saturating_mul(k).saturating_mul(n);
+    let threads = threads_for(work, &how);
+    match a {
+        Left::Packed(packed) => plan.parts(packed.side(), m, 0..k, c, 0, threads, work),
+        Left::Matrix(matrix) => {
+            let most = (LEFT_ELEMENTS / plan.terms).max(plan.tile.rows);
+            let most = most / plan.tile.rows * plan.tile.rows;
+            for from in (0..m).step_by(most) {
+                let rows = from..m.min(from + most);
+                let depth = (LEFT_ELEMENTS / rows.len() / plan.terms).max(1) * plan.terms;
+                for first in (0..k).step_by(depth) {
+                    let terms = first..k.min(first + depth);
+                    let c = &mut c[rows.start * n..rows.end * n];
+                    with_scratch(&LEFT, rows.len() * terms.len(), |panels: &mut [T]| {
+                        pack_left(
+                            arch,
+                            matrix,
+                            rows.clone(),
+                            terms.clone(),
+                            panels,
+                            threads > 1,
+                        );
+                        let side = Side {
+                            data: panels,
+                            depth: terms.len(),
+                            first: 0,
+                        };
+                        plan.parts(side, rows.len(), terms, c, rows.start * n, threads, work);
+                    });
+                }
+            }
+        }
+    }
+}
+
+impl<T: Lanes> Plan<'_, T> {
+    /// The product of some rows, as far as these terms: `a` holds both. `position` is that of the
+    /// first element of `c`.
+    #[allow(clippy::too_many_arguments)]
+    fn parts(
+        &self,
+        a: Side<'_, T>,
+        m: usize,
+        terms: Range<usize>,
+        c: &mut [T],
+        position: usize,
+        threads: usize,
+        work: usize,
+    ) {
+        let part = |part: Part<'_, T>| self.part(a, &terms, part);
+        if threads == 1 {
+            return part(Part::whole(c, m, self.n, position));
+        }
+        let count = (work / (SMALL / 2)).clamp(1, 4 * threads);
+        Part::cut(c, [m, self.n], position, self.tile, count)
+            .into_par_iter()
+            .with_max_len(1)
+            .for_each(part);
+    }
+
+    /// A part, on this thread.
+    fn part(&self, a: Side<'_, T>, terms: &Range<usize>, mut part: Part<'_, T>) {
+        for from in part.columns.clone().step_by(COLUMNS) {
+            let columns = from..part.columns.end.min(from + COLUMNS);
+            for first in terms.clone().step_by(self.terms) {
+                let count = self.terms.min(terms.end - first);
+                let a = Side {
+                    first: first - terms.start,
+                    ..a
+                };
+                match self.b {
+                    Source::Packed(b) => {
+                        let b = Side { first, ..b };
+                        self.block(a, b, 0, [first, count], &columns, &mut part);
+                    }
+                    Source::Panels(panels) => {
+                        let width = self.tile.columns;
+                        let size = count * columns.len().next_multiple_of(width);
+                        with_scratch(&RIGHT, size, |memory: &mut [T]| {
+                            for (i, panel) in memory.chunks_exact_mut(count * width).enumerate() {
+                                let start = columns.start + i * width;
+                                let columns = start..columns.end.min(start + width);
+                                panels.write(first..first + count, columns, width, panel);
+                            }
+                            let b = Side {
+                                data: memory,
+                                depth: count,
+                                first: 0,
+                            };
+                            self.block(a, b, columns.start, [first, count], &columns, &mut part);
+                        });
+                    }
+                }
+            }
+        }
+    }
+
+    /// Some terms of some columns of a part; `b` begins with column `b_start`.
+    fn block(
+        &self,
+        a: Side<'_, T>,
+        b: Side<'_, T>,
+        b_start: usize,
+        [first, count]: [usize; 2],
+        columns: &Range<usize>,
+        part: &mut Part<'_, T>,
+    ) {
+        let last = first + count == self.k();
+        let column = columns.start - part.columns.start;
+        for from in part.rows.clone().step_by(ROWS) {
+            let rows = from..part.rows.end.min(from + ROWS);
+            let row = from - part.rows.start;
+            dispatch(
+                self.arch,
+                Block {
+                    a,
+                    rows: rows.clone(),
+                    b,
+                    columns: columns.start - b_start..columns.end - b_start,
+                    terms: count,
+                    target: &mut part.target,
+                    origin: [row, column],
+                    add: self.how.accumulate || first > 0,
+                },
+            );
+            if last {
+                let columns = column..column + columns.len();
+                part.finish(row..row + rows.len(), columns, self.n, self.how);
+            }
+        }
+    }
+
+    fn k(&self) -> usize {
+        match self.b {
+            Source::Packed(side) => side.depth,
+            Source::Panels(panels) => panels.rows(),
+        }
+    }
+}

@@ -1,0 +1,336 @@
+//! Rows of windows folded a row at a time: first the rows of the data one upon the other, then the
+//! columns of what that gives.
+
+use std::ops::Range;
+
+use pulp::{Arch, Simd, WithSimd};
+use smallvec::SmallVec;
+
+use super::Pooled;
+use crate::kernel::phases::every;
+use crate::kernel::window::{Axis, Window};
+
+/// Elements that a row may have with its padding.
+const LONGEST: usize = 1 << 20;
+
+/// Elements that a sum of `f32` may have.
+const TERMS: usize = 1 << 10;
+
+/// Elements that are added up side by side.
+const LANES: usize = 16;
+
+/// What a thread computes in.
+#[derive(Debug, Default)]
+pub(super) struct Scratch<T> {
+    /// A row with its padding, phase after phase.
+    padded: Vec<T>,
+    row: Vec<T>,
+    indices: Vec<i32>,
+}
+
+/// Whether rows of these windows are folded here: not those that are mostly padding.
+pub(super) fn suits(window: &Window) -> bool {
+    let [.., x] = window.axes();
+    let reach = x.kernel.saturating_mul(x.dilation);
+    reach.saturating_add(x.output.saturating_mul(x.stride)) <= LONGEST && x.pad <= LONGEST
+}
+
+/// Whether means of these windows may be summed up in their own type.
+pub(super) fn sums_suit(window: &Window) -> bool {
+    let most = |axis: Axis| axis.kernel.min(axis.input);
+    suits(window) && window.axes().map(most).iter().product::<usize>() <= TERMS
+}
+
+/// The rows of data under a row of windows, tap after tap.
+fn rows_under(window: &Window, [oz, oy]: [usize; 2]) -> SmallVec<[usize; 8]> {
+    let [z, y, x] = window.axes();
+    let mut rows = SmallVec::new();
+    for iz in z.taps(oz).filter_map(|tz| z.element(oz, tz)) {
+        for iy in y.taps(oy).filter_map(|ty| y.element(oy, ty)) {
+            rows.push((iz * y.input + iy) * x.input);
+        }
+    }
+    rows
+}
+
+/// `out = f(out, x)` for each of them.
+#[inline(always)]
+fn combine<T: Copy>(out: &mut [T], line: &[T], f: impl Fn(T, T) -> T) {
+    for (out, &x) in out.iter_mut().zip(line) {
+        *out = f(*out, x);
+    }
+}
+
+/// Folds the rows of data that begin at some places into one.
+#[inline(always)]
+fn fold_rows<T: Copy>(
+    plane: &[T],
+    starts: &[usize],
+    out: &mut [T],
+    nothing: T,
+    f: impl Fn(T, T) -> T + Copy,
+) {
+    let width = out.len();
+    let line = |start: usize| &plane[start..][..width];
+    let rest = match starts {
+        [] => return out.fill(nothing),
+        [a, rest @ ..] if rest.len() % 2 == 0 => {
+            for (out, &a) in out.iter_mut().zip(line(*a)) {
+                *out = f(nothing, a);
+            }
+            rest
+        }
+        [a, b, rest @ ..] => {
+            for ((out, &a), &b) in out.iter_mut().zip(line(*a)).zip(line(*b)) {
+                *out = f(f(nothing, a), b);
+            }
+            rest
+        }
+        [_] => return,
+    };
+    for pair in rest.chunks_exact(2) {
+        for ((out, &a), &b) in out.iter_mut().zip(line(pair[0])).zip(line(pair[1])) {
+            *out = f(f(*out, a), b);
+        }
+    }
+}
+
+/// Folds every window of a plane, and shows each row of results to `end`.
+#[inline(always)]
+fn fold<T: Copy + Default>(
+    window: &Window,
+    plane: &[T],
+    scratch: &mut Scratch<T>,
+    out: &mut [T],
+    nothing: T,
+    f: impl Fn(T, T) -> T + Copy,
+    mut end: impl FnMut([usize; 2], &mut [T], &mut Scratch<T>),
+) {
+    let [z, y, x] = window.axes();
+    let reach = (x.kernel - 1) * x.dilation;
+    // Elements of a row with its padding, and of one of its phases.
+    let width = (x.output - 1) * x.stride + reach + 1;
+    let phase = width.div_ceil(x.stride);
+    let phases = if x.stride == 1 { 0 } else { x.stride.min(reach + 1) };
+    let (Ok(before), inside) = (usize::try_from(x.pad as u64), x.pad..width.min(x.pad + x.input))
+    else {
+        return;
+    };
+    scratch.row.clear();
+    scratch.row.resize(width.max(before + x.input), nothing);
+    scratch.padded.resize(phases * phase, nothing);
+    let rows = (0..z.output).flat_map(|oz| (0..y.output).map(move |oy| [oz, oy]));
+    for (at, out) in rows.zip(out.chunks_exact_mut(x.output)) {
+        let starts = rows_under(window, at);
+        if !inside.is_empty() {
+            let row = &mut scratch.row[inside.clone()];
+            fold_rows(plane, &starts, row, nothing, f);
+        }
+        let row = &scratch.row[..width];
+        for (first, part) in scratch.padded.chunks_exact_mut(phase).enumerate() {
+            let len = (width - first).div_ceil(x.stride);
+            every(&row[first..], x.stride, &mut part[..len]);
+        }
+        let line = |tx: usize| {
+            let at = tx * x.dilation;
+            match x.stride {
+                1 => &row[at..][..x.output],
+                stride => &scratch.padded[at % stride * phase + at / stride..][..x.output],
+            }
+        };
+        match x.kernel {
+            2 => {
+                for ((out, &a), &b) in out.iter_mut().zip(line(0)).zip(line(1)) {
+                    *out = f(a, b);
+                }
+            }
+            3 => {
+                let lines = line(0).iter().zip(line(1)).zip(line(2));
+                for (out, ((&a, &b), &c)) in out.iter_mut().zip(lines) {
+                    *out = f(f(a, b), c);
+                }
+            }
+            taps => {
+                out.copy_from_slice(line(0));
+                for tap in 1..taps {
+                    combine(out, line(tap), f);
+                }
+            }
+        }
+        end(at, out, scratch);
+    }
+}
+
+/// The largest elements of a plane's windows.
+pub(super) struct Largest<'a, T> {
+    pub(super) window: &'a Window,
+    pub(super) plane: &'a [T],
+    pub(super) out: &'a mut [T],
+    pub(super) scratch: &'a mut Scratch<T>,
+}
+
+#[inline(always)]
+fn larger<T: Pooled>(a: T, b: T) -> T {
+    if b > a { b } else { a }
+}
+
+impl<T: Pooled> WithSimd for Largest<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { window, plane, out, scratch } = self;
+        fold(window, plane, scratch, out, T::LOWEST, larger, |_, _, _| ());
+    }
+}
+
+/// An index that is given out.
+pub(crate) trait Index: Copy + Send + num_traits::NumCast {
+    /// The sum with a small number.
+    fn plus(self, other: i32) -> Self;
+}
+
+impl Index for i32 {
+    fn plus(self, other: i32) -> Self {
+        self.wrapping_add(other)
+    }
+}
+
+impl Index for i64 {
+    fn plus(self, other: i32) -> Self {
+        self.wrapping_add(i64::from(other))
+    }
+}
+
+/// As [`Largest`], with their indices, counted from `first` on. No window has only padding.
+pub(super) struct Found<'a, T, O> {
+    pub(super) largest: Largest<'a, T>,
+    pub(super) first: O,
+    pub(super) indices: &'a mut [O],
+}
+
+impl<T: Pooled, O: Index> WithSimd for Found<'_, T, O> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Largest { window, plane, out, scratch } = self.largest;
+        let [.., x] = window.axes();
+        let (first, mut rest) = (self.first, self.indices);
+        fold(window, plane, scratch, out, T::LOWEST, larger, |at, out, scratch| {
+            let (indices, more) = std::mem::take(&mut rest).split_at_mut(x.output);
+            rest = more;
+            scratch.indices.resize(x.output, 0);
+            let found = &mut scratch.indices[..];
+            // The first of equal ones stays: it is written last.
+            for &start in rows_under(window, at).iter().rev() {
+                let line = &plane[start..][..x.input];
+                for tx in (0..x.kernel).rev() {
+                    mark(&x, line, start, tx, out, found);
+                }
+            }
+            for (index, &found) in indices.iter_mut().zip(&*found) {
+                *index = first.plus(found);
+            }
+        });
+    }
+}
+
+/// Notes the places of elements at one tap that are the largest of their windows.
+#[inline(always)]
+fn mark<T: Pooled>(x: &Axis, line: &[T], start: usize, tx: usize, out: &[T], found: &mut [i32]) {
+    let outputs: Range<usize> = x.outputs(tx);
+    let Some(at) = x.element(outputs.start, tx).filter(|_| !outputs.is_empty()) else {
+        return;
+    };
+    let (Ok(mut place), Ok(stride)) = (i32::try_from(start + at), i32::try_from(x.stride)) else {
+        return;
+    };
+    let found = found[outputs.clone()].iter_mut().zip(&out[outputs]);
+    macro_rules! mark {
+        ($elements:expr) => {
+            for ((found, &largest), &x) in found.zip($elements) {
+                *found = if x == largest { place } else { *found };
+                place = place.wrapping_add(stride);
+            }
+        };
+    }
+    match x.stride {
+        1 => mark!(&line[at..]),
+        2 => {
+            // Whole pairs, and a last element that has no other.
+            let (pairs, last) = line[at..].as_chunks::<2>();
+            mark!(pairs.iter().map(|pair| &pair[0]).chain(last));
+        }
+        stride => mark!(line[at..].iter().step_by(stride)),
+    }
+}
+
+/// The means of a plane's windows: of their elements, or of as many as `all` says.
+pub(super) struct Means<'a> {
+    pub(super) window: &'a Window,
+    pub(super) all: Option<usize>,
+    pub(super) plane: &'a [f32],
+    pub(super) out: &'a mut [f32],
+    pub(super) scratch: &'a mut Scratch<f32>,
+}
+
+impl WithSimd for Means<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { window, all, plane, out, scratch } = self;
+        let [z, y, x] = window.axes();
+        // The elements along a row under most windows.
+        let most = x.taps(x.output / 2).len();
+        let full = x.outputs(0).start..x.outputs(x.kernel - 1).end;
+        let add = |a, b| a + b;
+        fold(window, plane, scratch, out, 0.0, add, |[oz, oy], out, _| {
+            if let Some(all) = all {
+                let scale = 1.0 / all as f32;
+                return out.iter_mut().for_each(|x| *x *= scale);
+            }
+            let rows = z.taps(oz).len() * y.taps(oy).len();
+            let scale = 1.0 / (rows * most) as f32;
+            for (ox, out) in out.iter_mut().enumerate() {
+                let inside = full.contains(&ox) && most == x.kernel;
+                if !inside {
+                    *out /= (rows * x.taps(ox).len()) as f32;
+                }
+            }
+            if most == x.kernel && !full.is_empty() {
+                out[full.clone()].iter_mut().for_each(|x| *x *= scale);
+            }
+        });
+    }
+}
+
+/// The sum of elements that follow each other.
+pub(super) struct Sum<'a>(pub(super) &'a [f32]);
+
+impl WithSimd for Sum<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> f64 {
+        let mut total = 0.0;
+        for part in self.0.chunks(LANES * TERMS) {
+            let (vectors, rest) = part.as_chunks::<LANES>();
+            let mut sums = [0f32; LANES];
+            for vector in vectors {
+                for (sum, &x) in sums.iter_mut().zip(vector) {
+                    *sum += x;
+                }
+            }
+            let sums = sums.iter().chain(rest);
+            total += sums.fold(0.0, |sum, &x| sum + f64::from(x));
+        }
+        total
+    }
+}
+
+/// Computes with the vectors of the machine.
+pub(super) fn compute<W: WithSimd>(work: W) -> W::Output {
+    Arch::new().dispatch(work)
+}

@@ -1,0 +1,182 @@
+//! Elementwise operations evaluated block by block, so that what they hand to each other stays in
+//! the nearest cache.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::operand::Operand;
+use crate::op::{Op, OpError};
+use crate::tensor::{Shape, Tensor};
+
+/// Elements of a block.
+const BLOCK: usize = 1024;
+
+/// What a step takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Arg {
+    /// The output of the operation before the chain.
+    Head,
+    /// The output of an earlier step.
+    Step(usize),
+    /// An input of the chain.
+    Input(usize),
+}
+
+/// One elementwise operation.
+#[derive(Clone)]
+pub(super) struct Step {
+    pub(super) op: Arc<dyn Op>,
+    pub(super) args: SmallVec<[Arg; 3]>,
+}
+
+impl fmt::Debug for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}{:?}", self.op, self.args)
+    }
+}
+
+/// Steps in order; the last gives the result.
+#[derive(Debug)]
+pub(super) struct Chain {
+    steps: Vec<Step>,
+    /// Whether a step takes what stands in the output before.
+    head: bool,
+    /// How many inputs there are.
+    inputs: usize,
+    /// For each step, where its result goes among the registers.
+    registers: Vec<usize>,
+    /// How many registers there are: that of the head, those of inputs, those of steps.
+    count: usize,
+}
+
+thread_local! {
+    /// Blocks of intermediate results, kept from one call to the next.
+    static SCRATCH: RefCell<Vec<Vec<f32>>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Chain {
+    pub(super) fn new(steps: Vec<Step>) -> Self {
+        let args = || steps.iter().flat_map(|step| &step.args);
+        let head = args().any(|arg| *arg == Arg::Head);
+        let inputs = args().filter_map(|arg| match *arg {
+            Arg::Input(at) => Some(at + 1),
+            _ => None,
+        });
+        let inputs = inputs.max().unwrap_or(0);
+        let first = 1 + inputs;
+        let (registers, used) = registers(&steps);
+        Self {
+            registers: registers.into_iter().map(|r| first + r).collect(),
+            count: first + used,
+            steps,
+            head,
+            inputs,
+        }
+    }
+
+    pub(super) fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// The inputs as seen in the shape of the output.
+    ///
+    /// # Errors
+    /// When they are not `f32`.
+    pub(super) fn operands<'a>(
+        &self,
+        inputs: &[&'a Tensor],
+        out: &Shape,
+    ) -> Result<SmallVec<[Operand<'a>; 4]>, OpError> {
+        let operands = inputs.iter().take(self.inputs);
+        operands.map(|tensor| Operand::new(tensor, out)).collect()
+    }
+
+    /// Computes a part of the output, which holds what the head computed. Its first element is at
+    /// `at`.
+    pub(super) fn run(&self, operands: &[Operand<'_>], at: usize, part: &mut [f32]) {
+        SCRATCH.with_borrow_mut(|registers| {
+            if registers.len() < self.count {
+                registers.resize_with(self.count, || vec![0.0; BLOCK]);
+            }
+            for (i, block) in part.chunks_mut(BLOCK).enumerate() {
+                self.block(operands, at + i * BLOCK, block, registers);
+            }
+        });
+    }
+
+    fn block(
+        &self,
+        operands: &[Operand<'_>],
+        at: usize,
+        block: &mut [f32],
+        registers: &mut [Vec<f32>],
+    ) {
+        let len = block.len();
+        if self.head {
+            registers[0][..len].copy_from_slice(block);
+        }
+        for (operand, register) in operands.iter().zip(&mut registers[1..]) {
+            operand.fill(at, &mut register[..len]);
+        }
+        let last = self.steps.len() - 1;
+        for (step, (own, &target)) in self.steps.iter().zip(&self.registers).enumerate() {
+            let Some(function) = own.op.elementwise() else {
+                continue;
+            };
+            let mut result = std::mem::take(&mut registers[target]);
+            let inputs: SmallVec<[&[f32]; 4]> = own
+                .args
+                .iter()
+                .map(|arg| match *arg {
+                    Arg::Head => &registers[0][..len],
+                    Arg::Step(at) => &registers[self.registers[at]][..len],
+                    Arg::Input(k) => match operands[k].slice(at, len) {
+                        Some(slice) => slice,
+                        None => &registers[1 + k][..len],
+                    },
+                })
+                .collect();
+            if step == last {
+                function.compute(&inputs, block);
+            } else {
+                function.compute(&inputs, &mut result[..len]);
+            }
+            drop(inputs);
+            registers[target] = result;
+        }
+    }
+}
+
+/// A register for each step's result, none of which is overwritten before its last use, and how
+/// many there are.
+fn registers(steps: &[Step]) -> (Vec<usize>, usize) {
+    let mut last_use = vec![0; steps.len()];
+    for (at, step) in steps.iter().enumerate() {
+        for arg in &step.args {
+            if let Arg::Step(from) = *arg {
+                last_use[from] = at;
+            }
+        }
+    }
+    let mut free: Vec<usize> = Vec::new();
+    let mut count = 0;
+    let mut assigned = Vec::with_capacity(steps.len());
+    for at in 0..steps.len() {
+        // A result never goes where an argument of the step stands.
+        let register = free.pop().unwrap_or_else(|| {
+            count += 1;
+            count - 1
+        });
+        assigned.push(register);
+        let ended = (0..=at).filter(|&from| last_use[from] == at && from < at);
+        free.extend(ended.map(|from| assigned[from]));
+    }
+    (assigned, count)
+}
+
+#[cfg(test)]
+#[path = "chain_tests.rs"]
+mod tests;

@@ -1,0 +1,121 @@
+//! Chains beside the layers they stand for.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::graph::{Builder, Port};
+use crate::tensor::ElementType;
+use crate::{CompileOptions, Model};
+
+fn numbered(shape: &[usize], seed: usize) -> Tensor {
+    let len = shape.iter().product();
+    #[allow(clippy::cast_precision_loss)]
+    let values: Vec<f32> = (0..len)
+        .map(|i: usize| ((i * 37 + seed * 11) % 23) as f32 / 4.0 - 2.5)
+        .collect();
+    Tensor::new(Shape::from(shape), &values).expect("fits")
+}
+
+/// A compiled model gives the very bits that the layers give one by one.
+fn check(model: &Model, inputs: &[Tensor], joined: usize) {
+    let given = || inputs.iter().cloned().enumerate();
+    let expected = model.evaluate(given()).expect("evaluates");
+    let compiled = model.compile(&CompileOptions::default()).expect("compiles");
+    let nodes = compiled.compiled().graph().nodes().len();
+    assert_eq!(nodes, joined, "{:?}", compiled.compiled().graph());
+    let mut request = compiled.infer_request();
+    for _ in 0..2 {
+        let found = request.infer(given()).expect("evaluates");
+        for ((_, found), (_, expected)) in found.iter().zip(expected.iter()) {
+            assert!(found == expected, "{found:?} {expected:?}");
+        }
+    }
+}
+
+fn add(graph: &mut Builder, kind: &str, inputs: &[Port]) -> Port {
+    let name = format!("{kind}{inputs:?}");
+    graph.add(&name, kind, "opset1", &[], inputs).expect("fits")
+}
+
+#[test]
+fn values_used_twice() {
+    let mut graph = Builder::new();
+    let x = graph.parameter("x", ElementType::F32, "5,700".parse().expect("a shape"));
+    let gate = add(&mut graph, "Sigmoid", &[x]);
+    let product = add(&mut graph, "Multiply", &[x, gate]);
+    let sum = add(&mut graph, "Add", &[product, gate]);
+    let twice = add(&mut graph, "Multiply", &[sum, sum]);
+    graph.result("y", twice);
+    let model = graph.build("gates").expect("fits");
+    check(&model, &[numbered(&[5, 700], 1)], 3);
+}
+
+#[test]
+fn values_that_are_needed_elsewhere_are_kept() {
+    let mut graph = Builder::new();
+    let x = graph.parameter("x", ElementType::F32, "3,4".parse().expect("a shape"));
+    let inner = add(&mut graph, "Exp", &[x]);
+    let outer = add(&mut graph, "Negative", &[inner]);
+    let last = add(&mut graph, "Abs", &[outer]);
+    graph.result("inner", inner);
+    graph.result("y", last);
+    let model = graph.build("two outputs").expect("fits");
+    check(&model, &[numbered(&[3, 4], 2)], 5);
+}
+
+#[test]
+fn open_shapes() {
+    let mut graph = Builder::new();
+    let x = graph.parameter("x", ElementType::F32, "?,8".parse().expect("a shape"));
+    let y = graph.parameter("y", ElementType::F32, "8".parse().expect("a shape"));
+    let sum = add(&mut graph, "Add", &[x, y]);
+    let out = add(&mut graph, "ReLU", &[sum]);
+    graph.result("y", out);
+    let model = graph.build("open").expect("fits");
+    for rows in [3, 700] {
+        check(&model, &[numbered(&[rows, 8], 3), numbered(&[8], 4)], 4);
+    }
+}
+
+proptest! {
+    /// Inputs of any shape that is broadcast, in blocks that begin anywhere.
+    #[test]
+    fn operands_are_broadcast(
+        dims in prop::collection::vec((1usize..6, any::<bool>()), 0..6),
+        drop in 0usize..4,
+        inner in prop::sample::select(vec![1usize, 3, 700, 1500]),
+        cut in 1usize..2000,
+    ) {
+        let out: Vec<usize> = dims.iter().map(|d| d.0).chain([inner]).collect();
+        let own: Vec<usize> = dims
+            .iter()
+            .map(|&(size, kept)| if kept { size } else { 1 })
+            .chain([if cut % 3 == 0 { 1 } else { inner }])
+            .skip(drop.min(dims.len()))
+            .collect();
+        let tensor = numbered(&own, 5);
+        let shape = Shape::from(&out[..]);
+        let operand = Operand::new(&tensor, &shape).expect("f32");
+        let (values, strides) = (tensor.as_slice::<f32>().expect("f32"), tensor.shape().strides());
+        let missing = out.len() - own.len();
+        let naive = |index: usize| {
+            let mut from = 0;
+            for (axis, &size) in own.iter().enumerate().filter(|(_, size)| **size > 1) {
+                from += index / shape.strides()[axis + missing] % size * strides[axis];
+            }
+            values[from]
+        };
+        let len: usize = out.iter().product();
+        let mut at = 0;
+        while at < len {
+            let now = cut.min(len - at);
+            let mut block = vec![f32::NAN; now];
+            operand.fill(at, &mut block);
+            let found = operand.slice(at, now).unwrap_or(&block);
+            for (i, &x) in found.iter().enumerate() {
+                prop_assert_eq!(x, naive(at + i));
+            }
+            at += now;
+        }
+    }
+}

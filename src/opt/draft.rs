@@ -1,0 +1,135 @@
+//! A graph while passes rewrite it.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::dead;
+use crate::graph::infer::{Fact, Facts};
+use crate::graph::{Graph, Known, Node, NodeId, Operation, Port};
+use crate::op::{Input, Op, Output, Role};
+use crate::ops;
+use crate::ops::infrastructure::Const;
+use crate::tensor::Tensor;
+
+/// A graph and what is known of its nodes.
+pub(super) struct Draft {
+    pub(super) graph: Graph,
+    pub(super) facts: Vec<Fact>,
+}
+
+impl Draft {
+    /// Drafts of all graphs of a model.
+    pub(super) fn all(graphs: &[Graph], facts: &Facts) -> impl Iterator<Item = Self> {
+        let facts = facts.graphs();
+        graphs.iter().zip(facts).map(|(graph, facts)| Self {
+            graph: graph.clone(),
+            facts: facts.to_vec(),
+        })
+    }
+
+    /// The graphs, without what nobody needs.
+    pub(super) fn finish(drafts: Vec<Self>) -> (Vec<Graph>, Facts) {
+        let drafts = dead::drop_dead(drafts);
+        let (graphs, facts): (Vec<_>, Vec<_>) =
+            drafts.into_iter().map(|d| (d.graph, d.facts)).unzip();
+        (graphs, Facts::of_graphs(facts))
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.graph.nodes.len()
+    }
+
+    pub(super) fn node(&self, index: usize) -> &Node {
+        &self.graph.nodes[index]
+    }
+
+    /// The operation of a node that computes: not a terminal, nor one with bodies or a state.
+    pub(super) fn computes(&self, index: usize) -> Option<&Arc<dyn Op>> {
+        let op = self.op(index)?;
+        (op.role() == Role::Inner && op.is_pure() && !op.is_constant()).then_some(op)
+    }
+
+    /// The operation of a node.
+    pub(super) fn op(&self, index: usize) -> Option<&Arc<dyn Op>> {
+        match &self.node(index).operation {
+            Operation::Known { op, .. } | Operation::Joined { op, .. } => Some(op),
+            Operation::Opaque { .. } => None,
+        }
+    }
+
+    /// Type and shape of a value.
+    pub(super) fn output(&self, port: Port) -> Option<&Output> {
+        let fact = &self.facts[port.node.index()];
+        fact.outputs.get(port.index as usize)
+    }
+
+    /// The elements of a value, if they are known.
+    pub(super) fn value(&self, port: Port) -> Option<&Tensor> {
+        let fact = &self.facts[port.node.index()];
+        if let Some(Some(Known::Tensor(tensor))) = fact.known.get(port.index as usize) {
+            return Some(tensor);
+        }
+        let constant = self.op(port.node.index())?.constant()?;
+        constant.ok().filter(|_| port.index == 0)
+    }
+
+    /// The inputs of a node with all that is known of them.
+    pub(super) fn inputs(&self, index: usize) -> Option<SmallVec<[Input<'_>; 4]>> {
+        let ports = self.node(index).inputs.iter();
+        let input = |port: &Port| {
+            let output = self.output(*port)?;
+            let mut input = Input::new(output.element_type, &output.shape);
+            input.value = self.value(*port);
+            Some(input)
+        };
+        ports.map(input).collect()
+    }
+
+    /// For each node, the nodes that use any of its outputs, each as often as it does.
+    pub(super) fn consumers(&self) -> Vec<Vec<usize>> {
+        let mut consumers = vec![Vec::new(); self.len()];
+        for (id, node) in self.graph.nodes() {
+            for port in &node.inputs {
+                consumers[port.node.index()].push(id.index());
+            }
+        }
+        consumers
+    }
+
+    /// Puts a constant in place of a node of one output.
+    pub(super) fn set_constant(&mut self, index: usize, tensor: Tensor) {
+        let resolved = ops::resolve("Const", "opset1").expect("opset1 has constants");
+        let output = Output::new(tensor.element_type(), tensor.shape());
+        let fact = &mut self.facts[index];
+        fact.outputs = smallvec::smallvec![output];
+        fact.known = smallvec::smallvec![Some(Known::Tensor(tensor.clone()))];
+        let node = &mut self.graph.nodes[index];
+        node.operation = Operation::Known {
+            op: Arc::new(Const::new(tensor)),
+            def: resolved.def,
+            version: resolved.version,
+        };
+        node.origin = None;
+        node.inputs.clear();
+    }
+
+    /// Puts an operation in place of a node, and of those before it that it does the work of.
+    pub(super) fn set(
+        &mut self,
+        index: usize,
+        op: Arc<dyn Op>,
+        type_name: String,
+        inputs: impl IntoIterator<Item = Port>,
+    ) {
+        let node = &mut self.graph.nodes[index];
+        node.operation = Operation::Joined { op, type_name };
+        node.origin = None;
+        node.inputs = inputs.into_iter().collect();
+    }
+}
+
+/// A port of a node by its index.
+pub(super) fn port(index: usize) -> Port {
+    Port::new(NodeId::new(index), 0)
+}

@@ -1,0 +1,45 @@
+//! Computes ahead what depends on constants only.
+
+use super::draft::Draft;
+use crate::graph::{Known, evaluate_known};
+use crate::tensor::Tensor;
+
+/// A constant may become this many times as large as what it is computed from.
+const GROWTH: u64 = 8;
+
+/// Constants of fewer bytes may come from anything.
+const SMALL: u64 = 1 << 20;
+
+/// Replaces nodes of one output whose elements are known, or follow from constants. `left` is how
+/// many bytes may be computed still.
+pub(super) fn fold(draft: &mut Draft, left: &mut u64) {
+    for index in 0..draft.len() {
+        if let Some(tensor) = folded(draft, index, left) {
+            draft.set_constant(index, tensor);
+        }
+    }
+}
+
+fn folded(draft: &Draft, index: usize, left: &mut u64) -> Option<Tensor> {
+    let op = draft.computes(index)?;
+    let fact = &draft.facts[index];
+    let [output] = &fact.outputs[..] else {
+        return None;
+    };
+    if let Some(Some(Known::Tensor(tensor))) = fact.known.first() {
+        return Some(tensor.clone());
+    }
+    let inputs = draft.inputs(index)?;
+    let values: Option<Vec<&Tensor>> = inputs.iter().map(|input| input.value).collect();
+    let values = values.filter(|values| !values.is_empty())?;
+    let given: u64 = values.iter().map(|t| t.byte_len() as u64).sum();
+    let elements = output.shape.to_shape()?.elements()?;
+    let bytes = output.element_type.storage_bytes(elements)? as u64;
+    if bytes > *left || bytes > SMALL.max(given.saturating_mul(GROWTH)) {
+        return None;
+    }
+    // What evaluation refuses, it will refuse with a place when it is asked for.
+    let tensors = evaluate_known(&**op, &values, &fact.outputs).ok()?;
+    *left -= bytes;
+    tensors.into_iter().next()
+}

@@ -1,0 +1,155 @@
+//! Joins elementwise operations to each other and to the operation before them.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::chain::{Arg, Step};
+use super::draft::{Draft, port};
+use super::joined::Joined;
+use crate::graph::Port;
+use crate::op::{Op, Output};
+use crate::tensor::ElementType;
+
+/// More steps would not fit in the nearest cache with what they hand to each other.
+const MOST_STEPS: usize = 48;
+
+/// Joins groups of elementwise operations, each with the operation whose result they change.
+///
+/// A group ends in one operation. An operation before it belongs to it if the group alone uses its
+/// output, which has the shape of the group's.
+pub(super) fn fuse(draft: &mut Draft) {
+    let consumers = draft.consumers();
+    let mut taken = vec![false; draft.len()];
+    let mut member = vec![usize::MAX; draft.len()];
+    for last in (0..draft.len()).rev() {
+        if taken[last] || elementwise(draft, last).is_none() {
+            continue;
+        }
+        let mut steps = vec![last];
+        member[last] = last;
+        let mut heads = Vec::new();
+        let mut next = 0;
+        while next < steps.len() {
+            for &Port { node, index } in &draft.node(steps[next]).inputs {
+                let node = node.index();
+                let only = |users: &[usize]| users.iter().all(|&user| member[user] == last);
+                if index > 0 || member[node] == last || taken[node] || !only(&consumers[node]) {
+                    continue;
+                }
+                if !alike(draft, node, last) {
+                    continue;
+                }
+                if elementwise(draft, node).is_some() && steps.len() < MOST_STEPS {
+                    member[node] = last;
+                    steps.push(node);
+                    // An operation that was passed over may have no other user now.
+                    next = usize::MAX;
+                    break;
+                } else if finishes(draft, node) {
+                    heads.push(node);
+                }
+            }
+            next = next.wrapping_add(1);
+        }
+        // The last of them: what the others compute is there by then.
+        let head = heads.into_iter().filter(|&node| !taken[node]).max();
+        if head.is_none() && steps.len() == 1 {
+            continue;
+        }
+        steps.sort_unstable();
+        taken[last] = true;
+        steps
+            .iter()
+            .chain(&head)
+            .for_each(|&node| taken[node] = true);
+        join(draft, last, head, &steps);
+    }
+}
+
+/// The operation, if it is a function of elements of `f32`.
+fn elementwise(draft: &Draft, index: usize) -> Option<&Arc<dyn Op>> {
+    let op = draft.computes(index)?;
+    let single = |output: &Output| output.element_type == ElementType::F32;
+    let [output] = &draft.facts[index].outputs[..] else {
+        return None;
+    };
+    let inputs = draft.node(index).inputs.iter();
+    let mut outputs = inputs.map(|&port| draft.output(port));
+    let fits = single(output) && outputs.all(|output| output.is_some_and(single));
+    op.elementwise()?;
+    fits.then_some(op)
+}
+
+/// Whether the operation can finish the elements of its only output itself.
+fn finishes(draft: &Draft, index: usize) -> bool {
+    let outputs = &draft.facts[index].outputs;
+    let single = outputs.len() == 1 && outputs[0].element_type == ElementType::F32;
+    single && draft.computes(index).is_some_and(|op| op.finishes())
+}
+
+/// Whether two nodes are known to have outputs of one shape.
+fn alike(draft: &Draft, a: usize, b: usize) -> bool {
+    let shape = |node: usize| {
+        draft
+            .output(port(node))
+            .and_then(|output| output.shape.dims())
+    };
+    let (Some(a), Some(b)) = (shape(a), shape(b)) else {
+        return false;
+    };
+    let same = |(a, b): (&crate::tensor::Dimension, &crate::tensor::Dimension)| match (
+        a.value(),
+        b.value(),
+    ) {
+        (Some(a), Some(b)) => a == b,
+        (None, None) => a.symbol().is_some() && a.symbol() == b.symbol(),
+        _ => false,
+    };
+    a.len() == b.len() && a.iter().zip(b).all(same)
+}
+
+/// Puts the joined operation in place of the last step.
+fn join(draft: &mut Draft, last: usize, head: Option<usize>, steps: &[usize]) {
+    let mut inputs: Vec<Port> = Vec::new();
+    let mut names: Vec<String> = Vec::new();
+    let mut head_op = None;
+    if let Some(head) = head {
+        inputs.extend(&draft.node(head).inputs);
+        names.push(draft.node(head).type_name().to_owned());
+        head_op = draft.op(head).cloned();
+    }
+    let before = inputs.len();
+    let mut joined = Vec::new();
+    for &step in steps {
+        let node = draft.node(step);
+        names.push(node.type_name().to_owned());
+        let args: SmallVec<[Arg; 3]> = node
+            .inputs
+            .iter()
+            .map(|&port| {
+                let from = port.node.index();
+                if Some(from) == head {
+                    return Arg::Head;
+                }
+                if let Ok(at) = steps.binary_search(&from) {
+                    return Arg::Step(at);
+                }
+                let own = &inputs[before..];
+                let at = own.iter().position(|own| *own == port).unwrap_or_else(|| {
+                    inputs.push(port);
+                    inputs.len() - 1 - before
+                });
+                Arg::Input(at)
+            })
+            .collect();
+        if let Some(op) = draft.op(step) {
+            joined.push(Step {
+                op: Arc::clone(op),
+                args,
+            });
+        }
+    }
+    let op = Joined::new(head_op.map(|op| (op, before)), joined);
+    draft.set(last, Arc::new(op), names.join("+"), inputs);
+}

@@ -1,0 +1,110 @@
+//! An operation with the elementwise operations that follow it, or a chain of those alone.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::chain::{Arg, Chain, Step};
+use crate::op::{Input, Io, Op, OpError, Output, Outputs, bail};
+
+/// Elements that a thread computes at a time; less stays on the calling thread.
+const PART: usize = 1 << 15;
+
+/// Several layers evaluated as one: what an operation computes is changed while it is in the cache.
+///
+/// The inputs are those of the first operation, if there is one, then what the others take besides.
+#[derive(Debug)]
+pub(super) struct Joined {
+    head: Option<Head>,
+    chain: Chain,
+}
+
+#[derive(Debug)]
+struct Head {
+    op: Arc<dyn Op>,
+    /// How many inputs it takes.
+    inputs: usize,
+}
+
+impl Joined {
+    /// Steps in order, the last of which gives the output, after an operation that takes so many
+    /// inputs.
+    pub(super) fn new(head: Option<(Arc<dyn Op>, usize)>, steps: Vec<Step>) -> Self {
+        Self {
+            head: head.map(|(op, inputs)| Head { op, inputs }),
+            chain: Chain::new(steps),
+        }
+    }
+
+    fn first(&self) -> usize {
+        self.head.as_ref().map_or(0, |head| head.inputs)
+    }
+}
+
+impl Op for Joined {
+    fn infer(&self, inputs: &[Input<'_>]) -> Result<Outputs, OpError> {
+        let first = self.first();
+        if inputs.len() < first {
+            bail!("expected at least {first} inputs, got {}", inputs.len());
+        }
+        let (own, further) = inputs.split_at(first);
+        let head = match &self.head {
+            Some(head) => head.op.infer(own)?.into_iter().next(),
+            None => None,
+        };
+        let mut outputs: Vec<Output> = Vec::new();
+        for step in self.chain.steps() {
+            let input = |arg: &Arg| {
+                let of = |output: &Output| Input {
+                    element_type: output.element_type,
+                    shape: Cow::Owned(output.shape.clone()),
+                    value: None,
+                    ranges: None,
+                };
+                match *arg {
+                    Arg::Head => head.as_ref().map(of),
+                    Arg::Step(at) => outputs.get(at).map(of),
+                    Arg::Input(at) => further.get(at).cloned(),
+                }
+            };
+            let inputs: Option<Vec<Input<'_>>> = step.args.iter().map(input).collect();
+            let Some(inputs) = inputs else {
+                bail!("an input is missing");
+            };
+            let output = step.op.infer(&inputs)?.into_iter().next();
+            outputs.extend(output);
+        }
+        Ok(outputs.pop().into_iter().collect())
+    }
+
+    fn eval(&self, io: Io<'_>) -> Result<(), OpError> {
+        let (own, further) = io.inputs.split_at(self.first());
+        let Some(out) = io.outputs.first_mut() else {
+            bail!("expected an output");
+        };
+        let shape = out.shape().clone();
+        let operands = self.chain.operands(further, &shape)?;
+        match &self.head {
+            Some(head) => {
+                let io = Io {
+                    inputs: own,
+                    outputs: io.outputs,
+                };
+                let finish = |at: usize, part: &mut [f32]| self.chain.run(&operands, at, part);
+                head.op.eval_finishing(io, &finish)
+            }
+            None => {
+                let out = out.as_mut_slice::<f32>()?;
+                if out.len() <= PART {
+                    self.chain.run(&operands, 0, out);
+                } else {
+                    out.par_chunks_mut(PART)
+                        .enumerate()
+                        .for_each(|(i, part)| self.chain.run(&operands, i * PART, part));
+                }
+                Ok(())
+            }
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Compiled graphs: layers folded, joined and prepared, with the meaning of the model they come from.
+//!
+//! Each pass rewrites nodes where they stand: a node that takes over the work of earlier ones keeps
+//! its place, so that producers stay before consumers, and what nobody needs any more is dropped at
+//! the end. Passes of [`prepare`] depend on constants only and are done once; those of [`lower`]
+//! look at shapes too, and are done again when a model is compiled for other shapes.
+
+mod chain;
+mod dead;
+mod draft;
+mod fold;
+mod fuse;
+mod joined;
+mod operand;
+mod pack;
+
+use draft::Draft;
+
+use crate::graph::Graph;
+use crate::graph::infer::Facts;
+
+/// What passes may spend.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Budget {
+    /// Bytes of constants that are computed ahead.
+    pub(crate) folded_bytes: u64,
+}
+
+/// Takes constants into the operations that use them.
+pub(crate) fn prepare(graphs: &[Graph], facts: &Facts, budget: Budget) -> (Vec<Graph>, Facts) {
+    let mut left = budget.folded_bytes;
+    let drafts = Draft::all(graphs, facts).map(|mut draft| {
+        fold::fold(&mut draft, &mut left);
+        pack::pack(&mut draft);
+        draft
+    });
+    Draft::finish(drafts.collect())
+}
+
+/// Joins layers as far as shapes are known.
+pub(crate) fn lower(graphs: &[Graph], facts: &Facts, budget: Budget) -> (Vec<Graph>, Facts) {
+    let mut left = budget.folded_bytes;
+    let drafts = Draft::all(graphs, facts).map(|mut draft| {
+        fold::fold(&mut draft, &mut left);
+        pack::pack(&mut draft);
+        fuse::fuse(&mut draft);
+        draft
+    });
+    Draft::finish(drafts.collect())
+}

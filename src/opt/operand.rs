@@ -1,0 +1,106 @@
+//! An input of a chain, seen in the shape of the chain's output.
+
+use smallvec::SmallVec;
+
+use crate::op::OpError;
+use crate::tensor::{Shape, Tensor};
+
+/// Elements broadcast to the shape of an output as NumPy does.
+#[derive(Debug)]
+pub(super) struct Operand<'a> {
+    data: &'a [f32],
+    /// Size and stride in elements, outermost first; the last stride is 0 or 1.
+    axes: SmallVec<[(usize, usize); 4]>,
+}
+
+impl<'a> Operand<'a> {
+    /// A tensor of which each dimension is that of `out`, counted from the last, or 1.
+    ///
+    /// # Errors
+    /// When the elements are not `f32`.
+    pub(super) fn new(tensor: &'a Tensor, out: &Shape) -> Result<Self, OpError> {
+        let (own, strides) = (tensor.shape(), tensor.shape().strides());
+        let missing = out.rank().saturating_sub(own.rank());
+        let mut axes: SmallVec<[(usize, usize); 4]> = SmallVec::new();
+        for (axis, &size) in out.iter().enumerate() {
+            let stride = match axis.checked_sub(missing) {
+                Some(i) if own[i] != 1 => strides[i],
+                _ => 0,
+            };
+            match axes.last_mut() {
+                _ if size == 1 => {}
+                // One walk instead of two, where the outer goes on as the inner ends.
+                Some((n, outer)) if *outer == stride.wrapping_mul(size) => {
+                    *n = n.saturating_mul(size);
+                    *outer = stride;
+                }
+                _ => axes.push((size, stride)),
+            }
+        }
+        if axes.is_empty() {
+            axes.push((1, 0));
+        }
+        Ok(Self {
+            data: tensor.as_slice()?,
+            axes,
+        })
+    }
+
+    /// The elements at `at` and after it, if they lie in one piece.
+    pub(super) fn slice(&self, at: usize, len: usize) -> Option<&'a [f32]> {
+        let &(n, stride) = self.axes.last()?;
+        if stride != 1 {
+            return None;
+        }
+        let mut start = 0;
+        let mut rest = at / n;
+        if at % n + len > n {
+            return None;
+        }
+        for &(size, stride) in self.axes[..self.axes.len() - 1].iter().rev() {
+            start += rest % size * stride;
+            rest /= size;
+        }
+        self.data.get(start + at % n..)?.get(..len)
+    }
+
+    /// Writes the elements from `at` on, unless [`Operand::slice`] has them.
+    pub(super) fn fill(&self, at: usize, out: &mut [f32]) {
+        let last = self.axes.len() - 1;
+        let (n, stride) = self.axes[last];
+        if stride == 1 && at % n + out.len() <= n {
+            return;
+        }
+        let mut steps: SmallVec<[usize; 4]> = SmallVec::from_elem(0, self.axes.len());
+        let (mut rest, mut start) = (at, 0);
+        for (step, &(size, stride)) in steps.iter_mut().zip(&self.axes).rev() {
+            *step = rest % size;
+            rest /= size;
+            start += *step * stride;
+        }
+        let mut out = out;
+        while !out.is_empty() {
+            let run = (n - steps[last]).min(out.len());
+            let (now, later) = out.split_at_mut(run);
+            if stride == 1 {
+                now.copy_from_slice(&self.data[start..start + run]);
+            } else {
+                now.fill(self.data[start]);
+            }
+            out = later;
+            // The run has ended, or all is written.
+            start -= steps[last] * stride;
+            steps[last] = 0;
+            for axis in (0..last).rev() {
+                let (size, stride) = self.axes[axis];
+                steps[axis] += 1;
+                start += stride;
+                if steps[axis] < size {
+                    break;
+                }
+                start -= size * stride;
+                steps[axis] = 0;
+            }
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! f16 to f32 and back, a slice at a time: by the processor's instruction where there is one for
+//! sixteen at once, else in loops the compiler vectorises.
+
+use half::f16;
+
+use crate::tensor::simd::vectorize;
+
+/// The bits of an f32 by which the exponents of f16 are smaller.
+const BIAS: u32 = 112 << 23;
+/// The least bits of an f32 that are a normal number of f16, and the least beyond its numbers.
+const LEAST: u32 = 113 << 23;
+const BEYOND: u32 = 143 << 23;
+const INFINITY: u32 = 255 << 23;
+/// What a NaN has set that signals nothing.
+const QUIET: u32 = 1 << 22;
+
+#[inline(always)]
+fn wide(half: f16) -> f32 {
+    let bits = u32::from(half.to_bits());
+    let (sign, rest) = (bits << 16 & 1 << 31, (bits & 0x7fff) << 13);
+    // A number below the normal ones is a mantissa: taking away the leading one normalises it.
+    let small = f32::from_bits(rest + LEAST) - f32::from_bits(LEAST);
+    let normal = rest + BIAS;
+    let special = if rest > BEYOND - BIAS { QUIET } else { 0 } | rest | INFINITY;
+    let rest = if rest < 1 << 23 {
+        small.to_bits()
+    } else if rest < BEYOND - BIAS {
+        normal
+    } else {
+        special
+    };
+    f32::from_bits(sign | rest)
+}
+
+#[inline(always)]
+fn narrow(x: f32) -> f16 {
+    let bits = x.to_bits();
+    let (sign, rest) = (bits >> 16 & 0x8000, bits & !(1 << 31));
+    // The last bit of a half and a bit is that of the least f16: the addition rounds to it.
+    let small = (f32::from_bits(rest) + 0.5)
+        .to_bits()
+        .wrapping_sub(0.5f32.to_bits());
+    let even = rest.wrapping_add(0xfff + (rest >> 13 & 1));
+    let normal = (even.wrapping_sub(BIAS) >> 13).min(0x7c00);
+    let nan = 0x7e00 | rest >> 13 & 0x3ff;
+    let rest = if rest > INFINITY {
+        nan
+    } else if rest < LEAST {
+        small
+    } else {
+        normal
+    };
+    f16::from_bits((sign | rest) as u16)
+}
+
+/// Widens as many elements as there are in both.
+pub(super) fn widen(from: &[f16], to: &mut [f32]) {
+    let done = sixteen::widen(from, to);
+    vectorize(|| {
+        for (to, &from) in to[done..].iter_mut().zip(&from[done..]) {
+            *to = wide(from);
+        }
+    });
+}
+
+/// Narrows as many elements as there are in both, each to the nearest, ties to even.
+pub(super) fn narrow_slice(from: &[f32], to: &mut [f16]) {
+    let done = sixteen::narrow(from, to);
+    vectorize(|| {
+        for (to, &from) in to[done..].iter_mut().zip(&from[done..]) {
+            *to = narrow(from);
+        }
+    });
+}
+
+/// The instructions for sixteen elements; both answer how many elements they have done.
+#[cfg(target_arch = "x86_64")]
+mod sixteen {
+    use half::f16;
+    use pulp::x86::V4;
+    use pulp::{NullaryFnOnce, Simd, cast};
+
+    struct Widen<'a>(V4, &'a [[f16; 16]], &'a mut [[f32; 16]]);
+
+    impl NullaryFnOnce for Widen<'_> {
+        type Output = ();
+
+        #[inline(always)]
+        fn call(self) {
+            let Self(simd, from, to) = self;
+            for (to, from) in to.iter_mut().zip(from) {
+                let bits: [u16; 16] = bytemuck::cast(*from);
+                *to = cast(simd.avx512f._mm512_cvtph_ps(cast(bits)));
+            }
+        }
+    }
+
+    struct Narrow<'a>(V4, &'a [[f32; 16]], &'a mut [[f16; 16]]);
+
+    impl NullaryFnOnce for Narrow<'_> {
+        type Output = ();
+
+        #[inline(always)]
+        fn call(self) {
+            let Self(simd, from, to) = self;
+            for (to, from) in to.iter_mut().zip(from) {
+                let bits: [u16; 16] = cast(simd.avx512f._mm512_cvtps_ph::<0>(cast(*from)));
+                *to = bytemuck::cast(bits);
+            }
+        }
+    }
+
+    pub(super) fn widen(from: &[f16], to: &mut [f32]) -> usize {
+        let Some(simd) = V4::try_new() else { return 0 };
+        let (from, to) = (from.as_chunks().0, to.as_chunks_mut().0);
+        let done = from.len().min(to.len()) * 16;
+        simd.vectorize(Widen(simd, from, to));
+        done
+    }
+
+    pub(super) fn narrow(from: &[f32], to: &mut [f16]) -> usize {
+        let Some(simd) = V4::try_new() else { return 0 };
+        let (from, to) = (from.as_chunks().0, to.as_chunks_mut().0);
+        let done = from.len().min(to.len()) * 16;
+        simd.vectorize(Narrow(simd, from, to));
+        done
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+mod sixteen {
+    use half::f16;
+
+    pub(super) fn widen(_: &[f16], _: &mut [f32]) -> usize {
+        0
+    }
+
+    pub(super) fn narrow(_: &[f32], _: &mut [f16]) -> usize {
+        0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn same(a: f32, b: f32) -> bool {
+        a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan()
+    }
+
+    /// The slice functions, the loop alone, and the crate for one number agree.
+    #[test]
+    fn every_half() {
+        let all: Vec<f16> = (0..=u16::MAX).map(f16::from_bits).collect();
+        let mut out = vec![1f32; all.len()];
+        widen(&all, &mut out);
+        for (&half, &x) in all.iter().zip(&out) {
+            assert!(same(x, half.to_f32()), "{:x}", half.to_bits());
+            assert!(same(wide(half), half.to_f32()), "{:x}", half.to_bits());
+        }
+    }
+
+    #[test]
+    fn halves_and_what_lies_between() {
+        let mut numbers = Vec::new();
+        for half in (0..=u16::MAX).map(f16::from_bits) {
+            let bits = half.to_f32().to_bits();
+            // Around the number and around the middle to the next.
+            for middle in [bits, bits + (1 << 12)] {
+                for by in [-1, 0, 1] {
+                    numbers.push(f32::from_bits(middle.wrapping_add_signed(by)));
+                }
+            }
+        }
+        numbers.extend([
+            1e-8,
+            -1e-8,
+            1e-45,
+            65519.0,
+            65520.0,
+            1e30,
+            f32::MAX,
+            -f32::MAX,
+            5.9e-8,
+        ]);
+        let mut out = vec![f16::ONE; numbers.len()];
+        narrow_slice(&numbers, &mut out);
+        for (&x, &half) in numbers.iter().zip(&out) {
+            let expected = f16::from_f32(x);
+            for found in [half, narrow(x)] {
+                let nans = found.is_nan() && expected.is_nan();
+                assert!(found.to_bits() == expected.to_bits() || nans, "{x:e}");
+            }
+        }
+    }
+}
