@@ -7,9 +7,13 @@ use smallvec::SmallVec;
 
 use super::moving::Odometer;
 use super::real::Real;
+use super::simd::vectorize;
 
-/// Elements one thread computes at a time. Smaller work stays on the calling thread.
+/// Elements one thread computes at a time.
 const TASK: usize = 1 << 14;
+
+/// Fewer elements stay on the calling thread.
+const SMALL: usize = 1 << 16;
 
 /// Independent sums of a run, which the processor works on at the same time.
 const LANES: usize = 16;
@@ -54,12 +58,36 @@ pub(crate) fn normalize<T: Real>(
         _ => (1, &axes[..]),
     };
     let size = out.len() / count;
-    parts(data, out, size, |_, data, out| match axes {
-        [] | [_] => {
-            let (mean, factor) = norm.of_run(data);
-            affine(data, out, mean, factor, NOTHING);
-        }
-        _ => norm.grid(data, out, axes),
+    parts(data, out, size, |_, data, out| {
+        vectorize(
+            #[inline(always)]
+            || match axes {
+                [] | [_] => {
+                    let (mean, factor) = norm.of_run(data);
+                    affine(data, out, mean, factor, NOTHING);
+                }
+                _ => norm.grid(data, out, axes),
+            },
+        );
+    });
+}
+
+/// Normalizes each run of as many elements as there are scales, and multiplies it by them.
+pub(crate) fn normalize_runs<T: Real>(data: &[T], out: &mut [T], scale: &[T], norm: Norm<'_>) {
+    if out.is_empty() {
+        return;
+    }
+    parts(data, out, scale.len(), |_, data, out| {
+        vectorize(
+            #[inline(always)]
+            || {
+                let (mean, factor) = norm.of_run(data);
+                affine(data, out, mean, factor, NOTHING);
+                for (out, &scale) in out.iter_mut().zip(scale) {
+                    *out *= scale;
+                }
+            },
+        );
     });
 }
 
@@ -79,14 +107,19 @@ pub(crate) fn group_normalize<T: Real>(
     let channels = scale.len() / groups;
     parts(data, out, channels * spatial, |i, data, out| {
         let first = i % groups * channels;
-        let (mean, factor) = norm.of_run(data);
-        let channels = data
-            .chunks_exact(spatial)
-            .zip(out.chunks_exact_mut(spatial));
-        for (i, (data, out)) in channels.enumerate() {
-            let (scale, bias) = (scale[first + i].wide(), bias[first + i].wide());
-            affine(data, out, mean, factor * scale, bias);
-        }
+        vectorize(
+            #[inline(always)]
+            || {
+                let (mean, factor) = norm.of_run(data);
+                let channels = data
+                    .chunks_exact(spatial)
+                    .zip(out.chunks_exact_mut(spatial));
+                for (i, (data, out)) in channels.enumerate() {
+                    let (scale, bias) = (scale[first + i].wide(), bias[first + i].wide());
+                    affine(data, out, mean, factor * scale, bias);
+                }
+            },
+        );
     });
 }
 
@@ -110,7 +143,10 @@ pub(crate) fn each_channel<T: Real>(
     }
     parts(data, out, spatial, |i, data, out| {
         let channel = channels[i % channels.len()];
-        affine(data, out, channel.mean, channel.factor, channel.bias);
+        vectorize(
+            #[inline(always)]
+            || affine(data, out, channel.mean, channel.factor, channel.bias),
+        );
     });
 }
 
@@ -128,8 +164,12 @@ fn parts<T: Real>(
             f(i * count + part, data, out);
         }
     };
-    if out.len() <= TASK {
-        return task((0, (data, out)));
+    if out.len() <= SMALL {
+        let parts = data.chunks_exact(size).zip(out.chunks_exact_mut(size));
+        parts
+            .enumerate()
+            .for_each(|(i, (data, out))| f(i, data, out));
+        return;
     }
     data.par_chunks(count * size)
         .zip(out.par_chunks_mut(count * size))
@@ -171,6 +211,7 @@ fn sum<T: Real>(data: &[T], f: impl Fn(f64) -> f64) -> f64 {
 
 /// Computes `(x - mean) * factor + bias`. The mean is subtracted in two parts, so that what it has
 /// beyond `T` is not lost where elements are close to it.
+#[inline(always)]
 fn affine<T: Real>(data: &[T], out: &mut [T], mean: f64, factor: f64, bias: f64) {
     let high = T::of(mean);
     let low = mean - high.wide();
@@ -184,78 +225,107 @@ fn affine<T: Real>(data: &[T], out: &mut [T], mean: f64, factor: f64, bias: f64)
 #[allow(clippy::cast_precision_loss)] // no memory holds 2^53 elements
 impl Norm<'_> {
     /// What to subtract from the elements of a run that is one group, and the factor.
+    #[inline(always)]
     fn of_run<T: Real>(&self, data: &[T]) -> (f64, f64) {
         let mean = if self.center {
-            sum(data, |x| x) / data.len() as f64
+            sum(
+                data,
+                #[inline(always)]
+                |x| x,
+            ) / data.len() as f64
         } else {
             0.0
         };
         let factor = self.factor.map_or(1.0, |factor| {
-            let squares = sum(data, |x| (x - mean) * (x - mean));
+            let squares = sum(
+                data,
+                #[inline(always)]
+                |x| (x - mean) * (x - mean),
+            );
             factor(squares, data.len())
         });
         (mean, factor)
     }
 
     /// Normalizes a part whose axes begin with a reduced one.
+    #[inline(always)]
     fn grid<T: Real>(&self, data: &[T], out: &mut [T], axes: &[Axis]) {
         let groups = axes.iter().filter(|axis| !axis.reduced).map(|a| a.size);
         let groups: usize = groups.product();
         let lines = Lines::new(axes);
         let means = self.means(data, &lines, groups);
         let factors = self.factors(data, &lines, &means);
-        lines.walk(|at, line, width| {
-            let (data, out) = (&data[line.clone()], &mut out[line]);
-            if width == 1 {
-                return affine(data, out, means[at], factors[at], NOTHING);
-            }
-            let groups = means[at..at + width].iter().zip(&factors[at..]);
-            for ((out, x), (mean, factor)) in out.iter_mut().zip(data).zip(groups) {
-                *out = T::of((x.wide() - mean) * factor);
-            }
-        });
+        lines.walk(
+            #[inline(always)]
+            |at, line, width| {
+                let (data, out) = (&data[line.clone()], &mut out[line]);
+                if width == 1 {
+                    return affine(data, out, means[at], factors[at], NOTHING);
+                }
+                let groups = means[at..at + width].iter().zip(&factors[at..]);
+                for ((out, x), (mean, factor)) in out.iter_mut().zip(data).zip(groups) {
+                    *out = T::of((x.wide() - mean) * factor);
+                }
+            },
+        );
     }
 
     /// What to subtract from the elements of each group.
+    #[inline(always)]
     fn means<T: Real>(&self, data: &[T], lines: &Lines, groups: usize) -> Vec<f64> {
         let mut means = vec![0.0; groups];
         if !self.center {
             return means;
         }
-        lines.walk(|at, line, width| {
-            let data = &data[line];
-            if width == 1 {
-                means[at] += sum(data, |x| x);
-                return;
-            }
-            for (mean, x) in means[at..at + width].iter_mut().zip(data) {
-                *mean += x.wide();
-            }
-        });
+        lines.walk(
+            #[inline(always)]
+            |at, line, width| {
+                let data = &data[line];
+                if width == 1 {
+                    means[at] += sum(
+                        data,
+                        #[inline(always)]
+                        |x| x,
+                    );
+                    return;
+                }
+                for (mean, x) in means[at..at + width].iter_mut().zip(data) {
+                    *mean += x.wide();
+                }
+            },
+        );
         let count = (data.len() / groups) as f64;
         means.iter_mut().for_each(|mean| *mean /= count);
         means
     }
 
     /// The factor of each group.
+    #[inline(always)]
     fn factors<T: Real>(&self, data: &[T], lines: &Lines, means: &[f64]) -> Vec<f64> {
         let Some(factor) = self.factor else {
             return vec![1.0; means.len()];
         };
         let mut squares = vec![0.0; means.len()];
-        lines.walk(|at, line, width| {
-            let data = &data[line];
-            if width == 1 {
-                let mean = means[at];
-                squares[at] += sum(data, |x| (x - mean) * (x - mean));
-                return;
-            }
-            let groups = squares[at..at + width].iter_mut().zip(&means[at..]);
-            for ((sum, mean), x) in groups.zip(data) {
-                let deviation = x.wide() - mean;
-                *sum += deviation * deviation;
-            }
-        });
+        lines.walk(
+            #[inline(always)]
+            |at, line, width| {
+                let data = &data[line];
+                if width == 1 {
+                    let mean = means[at];
+                    squares[at] += sum(
+                        data,
+                        #[inline(always)]
+                        |x| (x - mean) * (x - mean),
+                    );
+                    return;
+                }
+                let groups = squares[at..at + width].iter_mut().zip(&means[at..]);
+                for ((sum, mean), x) in groups.zip(data) {
+                    let deviation = x.wide() - mean;
+                    *sum += deviation * deviation;
+                }
+            },
+        );
         let count = data.len() / means.len();
         squares
             .iter_mut()
@@ -302,6 +372,7 @@ impl Lines {
     }
 
     /// Calls `f` with the first group, the range of elements, and the number of groups of each run.
+    #[inline(always)]
     fn walk(&self, mut f: impl FnMut(usize, std::ops::Range<usize>, usize)) {
         let mut group = Odometer::at(0, &self.sizes, &self.strides);
         for i in 0..self.count {

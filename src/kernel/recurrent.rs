@@ -4,6 +4,7 @@
 use super::gemm::{Matrix, multiply};
 use super::math;
 use super::real::Real;
+use super::simd::vectorize;
 
 /// Rows of the input that are multiplied at a time: enough to keep the product busy, few enough to
 /// stay near the processor.
@@ -18,14 +19,25 @@ pub(crate) enum Activation {
 }
 
 impl Activation {
+    #[inline(always)]
     fn apply<T: Real>(self, xs: &mut [T]) {
         let zero = T::zero();
         match self {
-            Self::Relu => xs
-                .iter_mut()
-                .for_each(|x| *x = if *x < zero { zero } else { *x }),
-            Self::Sigmoid => xs.iter_mut().for_each(|x| *x = math::sigmoid(*x)),
-            Self::Tanh => xs.iter_mut().for_each(|x| *x = math::tanh(*x)),
+            Self::Relu => {
+                for x in xs {
+                    *x = if *x < zero { zero } else { *x };
+                }
+            }
+            Self::Sigmoid => {
+                for x in xs {
+                    *x = math::sigmoid(*x);
+                }
+            }
+            Self::Tanh => {
+                for x in xs {
+                    *x = math::tanh(*x);
+                }
+            }
         }
     }
 }
@@ -182,7 +194,10 @@ impl<T: Real> Recurrence<'_, T> {
                 let rows = gates.chunks_exact_mut(n).enumerate();
                 for ((row, gate), hidden) in rows.zip(state.hidden.chunks_exact_mut(n)) {
                     if going(row) {
-                        self.gate(f, gate);
+                        vectorize(
+                            #[inline(always)]
+                            || self.gate(f, gate),
+                        );
                         hidden.copy_from_slice(gate);
                     }
                 }
@@ -194,7 +209,10 @@ impl<T: Real> Recurrence<'_, T> {
                 let rows = gates.chunks_exact_mut(width).enumerate();
                 for ((row, gates), (hidden, cell)) in rows.zip(states) {
                     if going(row) {
-                        self.lstm(gates, hidden, cell);
+                        vectorize(
+                            #[inline(always)]
+                            || self.lstm(gates, hidden, cell),
+                        );
                     }
                 }
             }
@@ -214,10 +232,15 @@ impl<T: Real> Recurrence<'_, T> {
                     }
                     let (z, rest) = gates.split_at_mut(n);
                     let h = &mut rest[n..];
-                    self.gate(g, h);
-                    for ((hidden, &z), &h) in hidden.iter_mut().zip(&*z).zip(&*h) {
-                        *hidden = (T::one() - z) * h + z * *hidden;
-                    }
+                    vectorize(
+                        #[inline(always)]
+                        || {
+                            self.gate(g, h);
+                            for ((hidden, &z), &h) in hidden.iter_mut().zip(&*z).zip(&*h) {
+                                *hidden = (T::one() - z) * h + z * *hidden;
+                            }
+                        },
+                    );
                 }
             }
         }
@@ -233,6 +256,7 @@ impl<T: Real> Recurrence<'_, T> {
     }
 
     /// Cuts and applies the function of a gate.
+    #[inline(always)]
     fn gate(&self, f: Activation, gate: &mut [T]) {
         if let Some(clip) = self.clip {
             for x in gate.iter_mut() {
@@ -243,6 +267,7 @@ impl<T: Real> Recurrence<'_, T> {
     }
 
     /// The new state and cell of one sequence.
+    #[inline(always)]
     fn lstm(&self, gates: &mut [T], hidden: &mut [T], cell: &mut [T]) {
         let Kind::Lstm {
             functions: [f, g, h],
@@ -299,11 +324,16 @@ impl<T: Real> Recurrence<'_, T> {
         let rows = gates.chunks_exact_mut(3 * n);
         for (gates, products) in rows.zip(scratch.chunks_exact(3 * n)) {
             let (zr, h) = gates.split_at_mut(2 * n);
-            add(zr, products);
-            self.gate(f, zr);
-            for ((h, &r), &product) in h.iter_mut().zip(&zr[n..]).zip(&products[2 * n..]) {
-                *h += r * product;
-            }
+            vectorize(
+                #[inline(always)]
+                || {
+                    add(zr, products);
+                    self.gate(f, zr);
+                    for ((h, &r), &product) in h.iter_mut().zip(&zr[n..]).zip(&products[2 * n..]) {
+                        *h += r * product;
+                    }
+                },
+            );
         }
     }
 
@@ -321,11 +351,16 @@ impl<T: Real> Recurrence<'_, T> {
             rows.zip(products.chunks_exact(2 * n)).zip(states)
         {
             let zr = &mut gates[..2 * n];
-            add(zr, products);
-            self.gate(f, zr);
-            for ((scaled, &r), &state) in scaled.iter_mut().zip(&zr[n..]).zip(state) {
-                *scaled = r * state;
-            }
+            vectorize(
+                #[inline(always)]
+                || {
+                    add(zr, products);
+                    self.gate(f, zr);
+                    for ((scaled, &r), &state) in scaled.iter_mut().zip(&zr[n..]).zip(state) {
+                        *scaled = r * state;
+                    }
+                },
+            );
         }
         self.add_state(scaled, 2..3, last);
         for (gates, last) in gates.chunks_exact_mut(3 * n).zip(last.chunks_exact(n)) {
@@ -334,6 +369,7 @@ impl<T: Real> Recurrence<'_, T> {
     }
 }
 
+#[inline(always)]
 fn add<T: Real>(xs: &mut [T], ys: &[T]) {
     for (x, &y) in xs.iter_mut().zip(ys) {
         *x += y;

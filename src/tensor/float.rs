@@ -131,7 +131,7 @@ const fn ieee(exponent_bits: u32, mantissa_bits: u32) -> [f32; 256] {
 }
 
 /// The code of f8e4m3 for a value.
-#[inline]
+#[inline(always)]
 #[allow(clippy::cast_possible_truncation)] // codes fit by construction
 pub(crate) fn to_f8e4m3(x: f32) -> u8 {
     let bits = x.to_bits();
@@ -147,7 +147,7 @@ pub(crate) fn to_f8e4m3(x: f32) -> u8 {
 }
 
 /// The code of f8e5m2 for a value.
-#[inline]
+#[inline(always)]
 #[allow(clippy::cast_possible_truncation)]
 pub(crate) fn to_f8e5m2(x: f32) -> u8 {
     let bits = f16::from_f32(x).to_bits();
@@ -161,7 +161,7 @@ pub(crate) fn to_f8e5m2(x: f32) -> u8 {
 }
 
 /// The code of f8e8m0 for a value.
-#[inline]
+#[inline(always)]
 #[allow(clippy::cast_possible_truncation)]
 pub(crate) fn to_f8e8m0(x: f32) -> u8 {
     let bits = x.to_bits();
@@ -182,7 +182,7 @@ pub(crate) fn to_f8e8m0(x: f32) -> u8 {
 }
 
 /// The code of f4e2m1 for a value.
-#[inline]
+#[inline(always)]
 pub(crate) fn to_f4e2m1(x: f32) -> u8 {
     let size = x.abs();
     // In pairs: a tie goes down at 0.25, 1.25, 2.5 and 5, and up at 0.75, 1.75 and 3.5.
@@ -198,7 +198,7 @@ pub(crate) fn to_f4e2m1(x: f32) -> u8 {
 }
 
 /// The code of nf4 for a value.
-#[inline]
+#[inline(always)]
 pub(crate) fn to_nf4(x: f32) -> u8 {
     let x = f64::from(x);
     NF4_BOUNDS.iter().map(|&bound| u8::from(x > bound)).sum()

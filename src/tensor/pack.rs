@@ -12,39 +12,63 @@
 //! byte; those of `i4` are not sign-extended.
 
 use super::ElementType;
+use super::simd::vectorize;
 
 /// Elements in a group: the fewest that fill whole bytes in every layout.
 pub(crate) const GROUP: usize = 8;
 
 /// Unpacks the codes of the elements `start..start + codes.len()` of a packed type.
 pub(crate) fn unpack(ty: ElementType, packed: &[u8], start: usize, codes: &mut [u8]) {
-    let size = ty.bits();
-    let mut groups = packed[start / GROUP * size..].chunks(size);
-    let mut group = || {
-        let bytes = groups.next().unwrap_or_default();
-        match <&[u8; 6]>::try_from(bytes) {
-            Ok(bytes) => *bytes,
-            Err(_) => {
-                let mut padded = [0; 6];
-                padded[..bytes.len()].copy_from_slice(bytes);
-                padded
-            }
+    match ty.bits() {
+        1 => unpack_as(packed, start, codes, spread_1),
+        2 => unpack_as(packed, start, codes, spread_2),
+        3 => unpack_as(packed, start, codes, spread_3),
+        4 => unpack_as(packed, start, codes, spread_4),
+        _ => unpack_as(packed, start, codes, spread_6),
+    }
+}
+
+/// The same, with the function that gives the codes of a group, the first lowest, from its bytes.
+#[inline(always)]
+fn unpack_as<const N: usize>(
+    packed: &[u8],
+    start: usize,
+    codes: &mut [u8],
+    spread: impl Fn([u8; N]) -> u64,
+) {
+    let packed = &packed[start / GROUP * N..];
+    let (head, rest) = codes.split_at_mut(codes.len().min((GROUP - start % GROUP) % GROUP));
+    let packed = match head.len() {
+        0 => packed,
+        len => {
+            let all = spread(padded(packed)).to_le_bytes();
+            head.copy_from_slice(&all[start % GROUP..][..len]);
+            packed.get(N..).unwrap_or_default()
         }
     };
-    let (head, rest) = codes.split_at_mut(codes.len().min((GROUP - start % GROUP) % GROUP));
-    if !head.is_empty() {
-        let all = unpack_group(ty, group());
-        head.copy_from_slice(&all[start % GROUP..][..head.len()]);
-    }
-    let mut chunks = rest.chunks_exact_mut(GROUP);
-    for codes in &mut chunks {
-        codes.copy_from_slice(&unpack_group(ty, group()));
-    }
-    let tail = chunks.into_remainder();
+    let (groups, tail) = rest.as_chunks_mut::<GROUP>();
+    let bytes = packed.as_chunks::<N>().0;
+    let count = groups.len();
+    vectorize(
+        #[inline(always)]
+        || {
+            for (codes, &bytes) in groups.iter_mut().zip(bytes) {
+                *codes = spread(bytes).to_le_bytes();
+            }
+        },
+    );
     if !tail.is_empty() {
-        let all = unpack_group(ty, group());
+        let all = spread(padded(&packed[count * N..])).to_le_bytes();
         tail.copy_from_slice(&all[..tail.len()]);
     }
+}
+
+/// The bytes of the first group, which the last of a tensor may lack.
+fn padded<const N: usize>(packed: &[u8]) -> [u8; N] {
+    let mut bytes = [0; N];
+    let len = N.min(packed.len());
+    bytes[..len].copy_from_slice(&packed[..len]);
+    bytes
 }
 
 /// Packs codes into the elements `start..start + codes.len()` of a packed type. High bits of a
@@ -54,43 +78,103 @@ pub(crate) fn unpack(ty: ElementType, packed: &[u8], start: usize, codes: &mut [
 /// of the last group becomes zero.
 pub(crate) fn pack(ty: ElementType, codes: &[u8], packed: &mut [u8], start: usize) {
     debug_assert!(start.is_multiple_of(GROUP));
-    let size = ty.bits();
-    let packed = packed[start / GROUP * size..].chunks_mut(size);
-    for (codes, bytes) in codes.chunks(GROUP).zip(packed) {
-        let mut all = [0; GROUP];
-        all[..codes.len()].copy_from_slice(codes);
-        let group = pack_group(ty, all);
-        bytes.copy_from_slice(&group[..bytes.len()]);
-    }
-}
-
-#[inline]
-fn unpack_group(ty: ElementType, b: [u8; 6]) -> [u8; GROUP] {
-    use std::array::from_fn;
+    let packed = &mut packed[start / GROUP * ty.bits()..];
     match ty.bits() {
-        1 => from_fn(|i| b[0] >> (7 - i) & 1),
-        2 => from_fn(|i| b[i / 4] >> (i % 4 * 2) & 3),
-        3 => from_fn(|i| (b[i / 4] >> (6 - i % 4 * 2) & 3) | (b[2] >> (7 - i) & 1) << 2),
-        4 => from_fn(|i| b[i / 2] >> (i % 2 * 4) & 15),
-        _ => from_fn(|i| {
-            let (b, i) = (&b[i / 4 * 3..], i % 4);
-            (b[i / 2] >> (4 - i % 2 * 4) & 15) | (b[2] >> (6 - i * 2) & 3) << 4
-        }),
+        1 => pack_as::<1>(codes, packed),
+        2 => pack_as::<2>(codes, packed),
+        3 => pack_as::<3>(codes, packed),
+        4 => pack_as::<4>(codes, packed),
+        _ => pack_as::<6>(codes, packed),
     }
 }
 
-#[inline]
-fn pack_group(ty: ElementType, codes: [u8; GROUP]) -> [u8; 6] {
-    let mut b = [0; 6];
+/// The same for a number of bits, from the first group on.
+#[inline(always)]
+fn pack_as<const BITS: usize>(codes: &[u8], packed: &mut [u8]) {
+    let (groups, tail) = codes.as_chunks::<GROUP>();
+    let (bytes, rest) = packed.split_at_mut(groups.len() * BITS);
+    vectorize(
+        #[inline(always)]
+        || {
+            for (&codes, bytes) in groups.iter().zip(bytes.as_chunks_mut::<BITS>().0) {
+                *bytes = pack_group(codes);
+            }
+        },
+    );
+    if !tail.is_empty() {
+        let mut all = [0; GROUP];
+        all[..tail.len()].copy_from_slice(tail);
+        let group = pack_group::<BITS>(all);
+        let len = BITS.min(rest.len());
+        rest[..len].copy_from_slice(&group[..len]);
+    }
+}
+
+/// A number eight times over, once a byte.
+const fn each_byte(x: u8) -> u64 {
+    0x0101_0101_0101_0101 * x as u64
+}
+
+/// The codes of `u1`: each byte keeps its bit, and carries from it to the highest.
+#[inline(always)]
+fn spread_1([byte]: [u8; 1]) -> u64 {
+    let bits = u64::from_le_bytes([byte; GROUP]) & 0x0102_0408_1020_4080;
+    (bits + each_byte(0x7f)) >> 7 & each_byte(1)
+}
+
+/// The four codes of two bits of each byte, the lowest first, in four bytes.
+#[inline(always)]
+fn spread_pairs(first: u8, second: u8) -> u64 {
+    let x = u64::from(first) | u64::from(second) << 32;
+    let x = (x | x << 12) & 0x000f_000f_000f_000f;
+    (x | x << 6) & each_byte(3)
+}
+
+#[inline(always)]
+fn spread_2([first, second]: [u8; 2]) -> u64 {
+    spread_pairs(first, second)
+}
+
+#[inline(always)]
+fn spread_3([first, second, high]: [u8; 3]) -> u64 {
+    // The first is highest here.
+    let low = spread_pairs(second, first).swap_bytes();
+    low | spread_1([high]) << 2
+}
+
+#[inline(always)]
+fn spread_4(bytes: [u8; 4]) -> u64 {
+    let x = u64::from(u32::from_le_bytes(bytes));
+    let x = (x | x << 16) & 0x0000_ffff_0000_ffff;
+    let x = (x | x << 8) & 0x00ff_00ff_00ff_00ff;
+    (x | x << 4) & each_byte(15)
+}
+
+#[inline(always)]
+fn spread_6([a, b, c, d, e, f]: [u8; 6]) -> u64 {
+    // The first is highest here.
+    let low = spread_4([e, d, b, a]).swap_bytes();
+    let high = spread_pairs(f, c).swap_bytes();
+    low | high << 4
+}
+
+#[inline(always)]
+fn pack_group<const BITS: usize>(codes: [u8; GROUP]) -> [u8; BITS] {
+    let mut b = [0; BITS];
+    if BITS == 4 {
+        for (b, [low, high]) in b.iter_mut().zip(codes.as_chunks().0) {
+            *b = low & 15 | high << 4;
+        }
+        return b;
+    }
     for (i, &c) in codes.iter().enumerate() {
-        match ty.bits() {
+        match BITS {
             1 => b[0] |= (c & 1) << (7 - i),
             2 => b[i / 4] |= (c & 3) << (i % 4 * 2),
             3 => {
                 b[i / 4] |= (c & 3) << (6 - i % 4 * 2);
                 b[2] |= (c >> 2 & 1) << (7 - i);
             }
-            4 => b[i / 2] |= (c & 15) << (i % 2 * 4),
             _ => {
                 let (b, i) = (&mut b[i / 4 * 3..], i % 4);
                 b[i / 2] |= (c & 15) << (4 - i % 2 * 4);

@@ -8,13 +8,13 @@
 use serde::{Deserialize, Serialize};
 
 use super::axes;
-use crate::kernel::normalize::{Norm, normalize};
+use crate::kernel::normalize::{Norm, normalize, normalize_runs};
 use crate::kernel::real::Real;
-use crate::kernel::zip::zip;
+use crate::kernel::zip::{each_pair, zip};
 use crate::op::attrs::AutoBroadcastSpec;
 use crate::op::broadcast::broadcast;
 use crate::op::{Input, Io, Op, OpError, Outputs, bail, ensure, merge_types};
-use crate::ops::floats::{in_real, real};
+use crate::ops::floats::{fill, in_real, real};
 use crate::tensor::convert::{Native, convert_into};
 use crate::tensor::{ElementType, Tensor};
 
@@ -88,8 +88,27 @@ fn run<T: Real + Native>(
         center: false,
         factor: Some(&factor),
     };
-    let mut normal = Tensor::zeros(T::TYPE, shape.clone())?;
     let data = real::<T>(data)?;
+    let scale = scale.map(real::<T>).transpose()?;
+    let width = shape.last().copied().unwrap_or(1);
+    match &scale {
+        None => {
+            return fill(out, |out: &mut [T]| {
+                normalize(data.as_slice()?, out, shape, &last, norm);
+                Ok(())
+            });
+        }
+        // One number for each place of the last axis, as nearly always.
+        Some(scale) if scale.len() == width && scale.shape().last() == Some(&width) => {
+            let scale = scale.as_slice()?;
+            return fill(out, |out: &mut [T]| {
+                normalize_runs(data.as_slice()?, out, scale, norm);
+                Ok(())
+            });
+        }
+        Some(_) => {}
+    }
+    let mut normal = Tensor::zeros(T::TYPE, shape.clone())?;
     normalize(
         data.as_slice()?,
         normal.as_mut_slice::<T>()?,
@@ -98,16 +117,19 @@ fn run<T: Real + Native>(
         norm,
     );
     if let Some(scale) = scale {
-        let scale = real::<T>(scale)?;
         let missing = shape.rank() - scale.shape().rank();
         let mut product = Tensor::zeros(T::TYPE, shape.clone())?;
         zip::<T, T>(
             [(&normal, 0), (&scale, missing)],
             &mut product,
             &|a, b, out| {
-                for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
-                    *out = a * b;
-                }
+                each_pair(
+                    a,
+                    b,
+                    out,
+                    #[inline(always)]
+                    |a, b| a * b,
+                )
             },
         );
         normal = product;

@@ -58,30 +58,36 @@ pub(super) fn view_mut<T: Pod>(bytes: &mut [u8], start: usize, len: usize) -> &m
     &mut bytemuck::cast_slice_mut(bytes)[start..start + len]
 }
 
-fn read<T: AnyBitPattern, C>(bytes: &[u8], start: usize, out: &mut [C], f: impl Fn(T) -> C) {
-    let data = view::<T>(bytes, start, out.len());
-    vectorize(|| {
-        for (out, &x) in out.iter_mut().zip(data) {
-            *out = f(x);
-        }
-    });
+/// Writes a function of each number, in a loop for the vectors of the machine.
+#[inline(always)]
+fn each<A: Copy, B>(data: &[A], out: &mut [B], f: impl Fn(A) -> B) {
+    vectorize(
+        #[inline(always)]
+        || {
+            for (out, &x) in out.iter_mut().zip(data) {
+                *out = f(x);
+            }
+        },
+    );
 }
 
+#[inline(always)]
+fn read<T: AnyBitPattern, C>(bytes: &[u8], start: usize, out: &mut [C], f: impl Fn(T) -> C) {
+    each(view::<T>(bytes, start, out.len()), out, f);
+}
+
+#[inline(always)]
 pub(super) fn write<C: Copy, T: Pod>(
     data: &[C],
     bytes: &mut [u8],
     start: usize,
     f: impl Fn(C) -> T,
 ) {
-    let out = view_mut::<T>(bytes, start, data.len());
-    vectorize(|| {
-        for (out, &x) in out.iter_mut().zip(data) {
-            *out = f(x);
-        }
-    });
+    each(data, view_mut::<T>(bytes, start, data.len()), f);
 }
 
 /// Reads a type of one byte or less by its codes.
+#[inline(always)]
 fn read_codes<C>(ty: ElementType, bytes: &[u8], start: usize, out: &mut [C], f: impl Fn(u8) -> C) {
     if !ty.is_packed() {
         return read(bytes, start, out, f);
@@ -90,13 +96,12 @@ fn read_codes<C>(ty: ElementType, bytes: &[u8], start: usize, out: &mut [C], f: 
     for (block, out) in out.chunks_mut(BLOCK).enumerate() {
         let codes = &mut codes[..out.len()];
         pack::unpack(ty, bytes, start + block * BLOCK, codes);
-        for (out, &code) in out.iter_mut().zip(codes.iter()) {
-            *out = f(code);
-        }
+        each(codes, out, &f);
     }
 }
 
 /// Writes a type of one byte or less by its codes.
+#[inline(always)]
 pub(super) fn write_codes<C: Copy>(
     data: &[C],
     ty: ElementType,
@@ -110,9 +115,7 @@ pub(super) fn write_codes<C: Copy>(
     let mut codes = [0; BLOCK];
     for (block, data) in data.chunks(BLOCK).enumerate() {
         let codes = &mut codes[..data.len()];
-        for (code, &x) in codes.iter_mut().zip(data) {
-            *code = f(x);
-        }
+        each(data, codes, &f);
         pack::pack(ty, codes, bytes, start + block * BLOCK);
     }
 }
@@ -126,16 +129,72 @@ macro_rules! read_integers {
     ($ty:expr, $bytes:expr, $start:expr, $out:expr, $C:ty) => {{
         let (ty, bytes, start, out) = ($ty, $bytes, $start, $out);
         match ty {
-            E::I8 => read(bytes, start, out, |x: i8| x as $C),
-            E::I16 => read(bytes, start, out, |x: i16| x as $C),
-            E::I32 => read(bytes, start, out, |x: i32| x as $C),
-            E::I64 => read(bytes, start, out, |x: i64| x as $C),
-            E::U16 => read(bytes, start, out, |x: u16| x as $C),
-            E::U32 => read(bytes, start, out, |x: u32| x as $C),
-            E::U64 => read(bytes, start, out, |x: u64| x as $C),
-            E::I4 => read_codes(ty, bytes, start, out, |code| i4(code) as $C),
+            E::I8 => read(
+                bytes,
+                start,
+                out,
+                #[inline(always)]
+                |x: i8| x as $C,
+            ),
+            E::I16 => read(
+                bytes,
+                start,
+                out,
+                #[inline(always)]
+                |x: i16| x as $C,
+            ),
+            E::I32 => read(
+                bytes,
+                start,
+                out,
+                #[inline(always)]
+                |x: i32| x as $C,
+            ),
+            E::I64 => read(
+                bytes,
+                start,
+                out,
+                #[inline(always)]
+                |x: i64| x as $C,
+            ),
+            E::U16 => read(
+                bytes,
+                start,
+                out,
+                #[inline(always)]
+                |x: u16| x as $C,
+            ),
+            E::U32 => read(
+                bytes,
+                start,
+                out,
+                #[inline(always)]
+                |x: u32| x as $C,
+            ),
+            E::U64 => read(
+                bytes,
+                start,
+                out,
+                #[inline(always)]
+                |x: u64| x as $C,
+            ),
+            E::I4 => read_codes(
+                ty,
+                bytes,
+                start,
+                out,
+                #[inline(always)]
+                |code| i4(code) as $C,
+            ),
             E::Boolean | E::U8 | E::U1 | E::U2 | E::U3 | E::U4 | E::U6 => {
-                read_codes(ty, bytes, start, out, |code| code as $C);
+                read_codes(
+                    ty,
+                    bytes,
+                    start,
+                    out,
+                    #[inline(always)]
+                    |code| code as $C,
+                );
             }
             _ => unreachable!("{ty} cannot be widened to {}", stringify!($C)),
         }
@@ -147,12 +206,43 @@ macro_rules! write_integers {
     ($data:expr, $ty:expr, $bytes:expr, $start:expr) => {{
         let (data, ty, bytes, start) = ($data, $ty, $bytes, $start);
         match ty {
-            E::I16 | E::U16 => write(data, bytes, start, |x| x as u16),
-            E::I32 | E::U32 => write(data, bytes, start, |x| x as u32),
-            E::I64 | E::U64 => write(data, bytes, start, |x| x as u64),
-            E::Boolean => write(data, bytes, start, |x| u8::from(x != 0)),
+            E::I16 | E::U16 => write(
+                data,
+                bytes,
+                start,
+                #[inline(always)]
+                |x| x as u16,
+            ),
+            E::I32 | E::U32 => write(
+                data,
+                bytes,
+                start,
+                #[inline(always)]
+                |x| x as u32,
+            ),
+            E::I64 | E::U64 => write(
+                data,
+                bytes,
+                start,
+                #[inline(always)]
+                |x| x as u64,
+            ),
+            E::Boolean => write(
+                data,
+                bytes,
+                start,
+                #[inline(always)]
+                |x| u8::from(x != 0),
+            ),
             E::I8 | E::U8 | E::I4 | E::U1 | E::U2 | E::U3 | E::U4 | E::U6 => {
-                write_codes(data, ty, bytes, start, |x| x as u8);
+                write_codes(
+                    data,
+                    ty,
+                    bytes,
+                    start,
+                    #[inline(always)]
+                    |x| x as u8,
+                );
             }
             _ => unreachable!("integers cannot be narrowed to {ty}"),
         }
@@ -202,12 +292,29 @@ fn widen_f32(ty: ElementType, bytes: &[u8], start: usize, out: &mut [f32]) {
     match ty {
         E::F32 => out.copy_from_slice(view(bytes, start, out.len())),
         E::F16 => half::widen(view(bytes, start, out.len()), out),
-        E::Bf16 => read(bytes, start, out, |x: u16| {
-            f32::from_bits(u32::from(x) << 16)
-        }),
-        E::F64 => read(bytes, start, out, |x: f64| x as f32),
+        E::Bf16 => read(
+            bytes,
+            start,
+            out,
+            #[inline(always)]
+            |x: u16| f32::from_bits(u32::from(x) << 16),
+        ),
+        E::F64 => read(
+            bytes,
+            start,
+            out,
+            #[inline(always)]
+            |x: f64| x as f32,
+        ),
         _ => match float::values(ty) {
-            Some(values) => read_codes(ty, bytes, start, out, |c| values[usize::from(c)]),
+            Some(values) => read_codes(
+                ty,
+                bytes,
+                start,
+                out,
+                #[inline(always)]
+                |c| values[usize::from(c)],
+            ),
             None => read_integers!(ty, bytes, start, out, f32),
         },
     }
@@ -231,15 +338,19 @@ fn narrow_f32(data: &[f32], ty: ElementType, bytes: &mut [u8], start: usize) {
 fn widen_f64(ty: ElementType, bytes: &[u8], start: usize, out: &mut [f64]) {
     match ty {
         E::F64 => out.copy_from_slice(view(bytes, start, out.len())),
-        E::F32 => read(bytes, start, out, |x: f32| x.into()),
+        E::F32 => read(
+            bytes,
+            start,
+            out,
+            #[inline(always)]
+            |x: f32| x.into(),
+        ),
         _ if ty.is_float() => {
             let mut block = [0f32; BLOCK];
             for (i, out) in out.chunks_mut(BLOCK).enumerate() {
                 let block = &mut block[..out.len()];
                 widen_f32(ty, bytes, start + i * BLOCK, block);
-                for (out, &x) in out.iter_mut().zip(block.iter()) {
-                    *out = x.into();
-                }
+                each(block, out, f64::from);
             }
         }
         _ => read_integers!(ty, bytes, start, out, f64),
@@ -247,6 +358,7 @@ fn widen_f64(ty: ElementType, bytes: &[u8], start: usize, out: &mut [f64]) {
 }
 
 /// The bits of a bf16, in a loop the compiler vectorises.
+#[inline(always)]
 fn to_bf16(x: f32) -> u16 {
     let bits = x.to_bits();
     let even = bits.wrapping_add(0x7fff + (bits >> 16 & 1));
@@ -293,9 +405,13 @@ integers!(u64, widen_u64, narrow_u64);
 pub(crate) fn to_i64(tensor: &Tensor) -> Vec<i64> {
     let mut out = vec![0i64; tensor.len()];
     if tensor.element_type() == E::U64 {
-        read(tensor.bytes(), 0, &mut out, |x: u64| {
-            i64::try_from(x).unwrap_or(i64::MAX)
-        });
+        read(
+            tensor.bytes(),
+            0,
+            &mut out,
+            #[inline(always)]
+            |x: u64| i64::try_from(x).unwrap_or(i64::MAX),
+        );
     } else {
         widen(tensor, 0, &mut out);
     }

@@ -33,6 +33,23 @@ pub(crate) use codes::{codes, from_codes, sign_extend_i4};
 use super::{ElementType, Tensor, TensorError};
 use ElementType as E;
 
+/// The low 32 bits of a whole number of less than 2^51: what is added moves them to the end of the
+/// mantissa. Casts would not be vectorised.
+#[inline(always)]
+#[allow(clippy::cast_possible_truncation)] // the purpose
+fn low_bits(x: f64) -> u32 {
+    const SHIFT: f64 = 6_755_399_441_055_744.0;
+    (x + SHIFT).to_bits() as u32
+}
+
+/// The low 64 bits of a whole number from -2^63 up to 2^64.
+#[inline(always)]
+fn all_bits(x: f64) -> u64 {
+    const TWO_32: f64 = 4_294_967_296.0;
+    let high = (x / TWO_32).floor();
+    u64::from(low_bits(high)) << 32 | u64::from(low_bits(x - high * TWO_32))
+}
+
 /// Writes floats as integers (see the module), or as boolean.
 macro_rules! truncate {
     ($name:ident, $C:ty) => {
@@ -40,38 +57,62 @@ macro_rules! truncate {
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
             clippy::cast_possible_wrap
-        )] // wrapping is the purpose; Rust's cast saturates, so what is too low is the lowest
+        )] // wrapping is the purpose
         fn $name(data: &[$C], ty: ElementType, bytes: &mut [u8]) {
             const TWO_31: $C = 2_147_483_648.0;
             const TWO_63: $C = 9_223_372_036_854_775_808.0;
-            let to_i32 = |x: $C| if x < TWO_31 { x as i32 } else { i32::MIN };
-            let to_i64 = |x: $C| if x < TWO_63 { x as i64 } else { i64::MIN };
-            let to_u32 = |x: $C| {
-                if x >= 2.0 * TWO_31 {
-                    0
-                } else if x >= TWO_31 {
-                    x as u32
-                } else {
-                    to_i32(x) as u32
-                }
-            };
-            let to_u64 = |x: $C| {
-                if x >= 2.0 * TWO_63 {
-                    0
-                } else if x >= TWO_63 {
-                    x as u64
-                } else {
-                    to_i64(x) as u64
-                }
-            };
+            /// The whole part of a number, of `low` below it and for NaN, of 0 from `high` on.
+            #[inline(always)]
+            fn within(x: $C, low: $C, high: $C) -> f64 {
+                let y = if x >= low { x } else { low };
+                let y = if x >= high { 0.0 } else { y };
+                y.trunc().into()
+            }
+            #[inline(always)]
+            fn to_i32(x: $C) -> i32 {
+                let x = if x < TWO_31 { x } else { -TWO_31 };
+                low_bits(within(x, -TWO_31, TWO_31)) as i32
+            }
+            #[inline(always)]
+            fn to_i64(x: $C) -> i64 {
+                let x = if x < TWO_63 { x } else { -TWO_63 };
+                all_bits(within(x, -TWO_63, TWO_63)) as i64
+            }
+            #[inline(always)]
+            fn to_u32(x: $C) -> u32 {
+                low_bits(within(x, -TWO_31, 2.0 * TWO_31))
+            }
+            #[inline(always)]
+            fn to_u64(x: $C) -> u64 {
+                all_bits(within(x, -TWO_63, 2.0 * TWO_63))
+            }
             match ty {
-                E::Boolean => write(data, bytes, 0, |x| u8::from(x != 0.0)),
+                E::Boolean => write(
+                    data,
+                    bytes,
+                    0,
+                    #[inline(always)]
+                    |x| u8::from(x != 0.0),
+                ),
                 E::I32 => write(data, bytes, 0, to_i32),
                 E::I64 => write(data, bytes, 0, to_i64),
                 E::U32 => write(data, bytes, 0, to_u32),
                 E::U64 => write(data, bytes, 0, to_u64),
-                E::I16 | E::U16 => write(data, bytes, 0, |x| to_i32(x) as u16),
-                _ => write_codes(data, ty, bytes, 0, |x| to_i32(x) as u8),
+                E::I16 | E::U16 => write(
+                    data,
+                    bytes,
+                    0,
+                    #[inline(always)]
+                    |x| to_i32(x) as u16,
+                ),
+                _ => write_codes(
+                    data,
+                    ty,
+                    bytes,
+                    0,
+                    #[inline(always)]
+                    |x| to_i32(x) as u8,
+                ),
             }
         }
     };
