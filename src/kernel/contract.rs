@@ -346,6 +346,7 @@ fn multiply_matrices<T: Product>(
         &|i| Matrix::with_strides(&b.data[b_starts[i]..], k, n, b_strides),
         out,
         m * n,
+        None,
     );
 }
 

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use smallvec::SmallVec;
 
-use super::{Matrix, Product, SMALL};
+use super::{Finish, How, Matrix, Product};
 
 /// Which matrix of an operand belongs to each of a batch, where its batch dimensions are broadcast.
 #[derive(Debug, Clone)]
@@ -45,7 +45,8 @@ impl Batch {
 }
 
 /// `c[i] = a(i) * b(i)` for the consecutive matrices `c[i]` of `size` elements. Small products are
-/// shared out among the threads, large ones are computed one after the other by all of them.
+/// shared out among the threads, large ones are computed one after the other by all of them. The
+/// elements are finished, if that is asked for, at their positions in `c`.
 ///
 /// # Panics
 /// When the sizes do not fit.
@@ -54,20 +55,35 @@ pub(crate) fn batches<'a, T: Product>(
     b: &(dyn Fn(usize) -> Matrix<'a, T> + Sync),
     c: &mut [T],
     size: usize,
+    finish: Option<Finish<'_, T>>,
 ) {
     if c.is_empty() {
         return;
     }
     let work = size.saturating_mul(a(0).columns).max(1);
-    let compute = |(i, c): (usize, &mut [T])| T::product(a(i), b(i), c, false);
+    let compute = |i: usize, c: &mut [T], alone: bool| {
+        let shifted = |at: usize, piece: &mut [T]| {
+            if let Some(finish) = finish {
+                finish(i * size + at, piece);
+            }
+        };
+        let how = How {
+            accumulate: false,
+            alone,
+            finish: finish.is_some().then_some(&shifted as Finish<'_, T>),
+        };
+        T::product_as(a(i), b(i), c, how);
+    };
     let count = c.len() / size;
-    if count == 1 || count.saturating_mul(work) <= SMALL || work > 64 * SMALL {
-        c.chunks_exact_mut(size).enumerate().for_each(compute);
+    if count == 1 || count.saturating_mul(work) <= T::SMALL || work > 16 * T::SMALL {
+        for (i, c) in c.chunks_exact_mut(size).enumerate() {
+            compute(i, c, false);
+        }
     } else {
         c.par_chunks_exact_mut(size)
             .enumerate()
-            .with_min_len((SMALL / 8 / work).max(1))
-            .for_each(compute);
+            .with_min_len((T::SMALL / work).max(1))
+            .for_each(|(i, c)| compute(i, c, true));
     }
 }
 
@@ -81,7 +97,7 @@ pub(crate) fn each<T: Product>(products: Vec<(Matrix<'_, T>, Matrix<'_, T>, &mut
         work.saturating_add(own)
     });
     let compute = |(a, b, c): (Matrix<'_, T>, Matrix<'_, T>, &mut [T])| T::product(a, b, c, false);
-    if work <= SMALL {
+    if work <= T::SMALL {
         products.into_iter().for_each(compute);
     } else {
         products.into_par_iter().for_each(compute);

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::{Matrix, Product, SMALL};
+use super::{Matrix, Product};
 
 /// Columns whose sums stay in the nearest cache.
 const TILE: usize = 512;
@@ -11,6 +11,7 @@ macro_rules! integer_product {
     ($($T:ty),+) => {
         $(impl Product for $T {
             const ZERO: Self = 0;
+            const SMALL: usize = 1 << 18;
 
             fn plus(self, other: Self) -> Self {
                 self.wrapping_add(other)
@@ -63,7 +64,7 @@ fn multiply<T: Product>(a: Matrix<'_, T>, b: Matrix<'_, T>, c: &mut [T], accumul
             }
         }
     };
-    if m.saturating_mul(n).saturating_mul(k) <= SMALL {
+    if m.saturating_mul(n).saturating_mul(k) <= T::SMALL {
         c.chunks_mut(n).enumerate().for_each(row);
     } else {
         c.par_chunks_mut(n).enumerate().for_each(row);

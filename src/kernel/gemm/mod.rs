@@ -2,6 +2,7 @@
 //! other matrix once, of integers exactly.
 
 mod batch;
+mod compressed;
 mod few;
 mod integer;
 mod lanes;
@@ -16,19 +17,15 @@ mod tile;
 use pulp::Arch;
 
 pub(crate) use batch::{Batch, batches, each};
+pub(crate) use compressed::{Compressed, PackedNarrow};
 pub(crate) use lanes::Lanes;
 pub(crate) use narrow::{Narrow, multiply_narrow};
-#[allow(unused_imports)]
 pub(crate) use operand::{Finish, How, Left, Panels, Right};
-#[allow(unused_imports)]
-pub(crate) use pack::{PackedLeft, PackedRight};
+pub(crate) use pack::{PackedLeft, PackedRight, made};
 
 use super::real::Real;
 use crate::tensor::convert::Compute;
 use product::{run, run_few};
-
-/// Multiplications below which a product stays on the calling thread.
-pub(super) const SMALL: usize = 1 << 18;
 
 /// Multiplications below which packing costs more than it gains.
 const TINY: usize = 1 << 12;
@@ -123,6 +120,9 @@ pub(crate) trait Product: Compute {
     /// Zero.
     const ZERO: Self;
 
+    /// Multiplications that are not worth another thread: some twenty microseconds.
+    const SMALL: usize;
+
     /// The sum.
     fn plus(self, other: Self) -> Self;
 
@@ -134,12 +134,24 @@ pub(crate) trait Product: Compute {
     /// # Panics
     /// When the sizes do not fit.
     fn product(a: Matrix<'_, Self>, b: Matrix<'_, Self>, c: &mut [Self], accumulate: bool);
+
+    /// The product, computed as `how` says, as [`product`]; integers do not heed `alone`.
+    ///
+    /// # Panics
+    /// When the sizes do not fit.
+    fn product_as(a: Matrix<'_, Self>, b: Matrix<'_, Self>, c: &mut [Self], how: How<'_, Self>) {
+        Self::product(a, b, c, how.accumulate);
+        if let Some(finish) = how.finish {
+            finish(0, c);
+        }
+    }
 }
 
 macro_rules! float_product {
     ($($T:ty),+) => {
         $(impl Product for $T {
             const ZERO: Self = 0.0;
+            const SMALL: usize = 1 << 20;
 
             fn plus(self, other: Self) -> Self {
                 self + other
@@ -151,6 +163,15 @@ macro_rules! float_product {
 
             fn product(a: Matrix<'_, Self>, b: Matrix<'_, Self>, c: &mut [Self], accumulate: bool) {
                 multiply(a, b, c, accumulate);
+            }
+
+            fn product_as(
+                a: Matrix<'_, Self>,
+                b: Matrix<'_, Self>,
+                c: &mut [Self],
+                how: How<'_, Self>,
+            ) {
+                product(a, b, c, how);
             }
         })+
     };

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::fmt;
 use std::ops::Range;
+use std::sync::OnceLock;
 use std::thread::LocalKey;
 
 use bytemuck::{Pod, Zeroable};
@@ -48,6 +49,18 @@ pub(super) fn with_scratch<T: Lanes, R>(
     let result = f(&mut bytemuck::cast_slice_mut(&mut memory)[..elements]);
     scratch.set(memory);
     result
+}
+
+/// What is in the cell; it is made if it is empty. Whoever waits for threads while it makes something
+/// may be given work that asks for the same, so that the cell must not be locked meanwhile.
+pub(crate) fn made<P>(cell: &OnceLock<P>, make: impl FnOnce() -> P) -> &P {
+    match cell.get() {
+        Some(made) => made,
+        None => {
+            let made = make();
+            cell.get_or_init(|| made)
+        }
+    }
 }
 
 /// The left side of products, packed once for many of them.

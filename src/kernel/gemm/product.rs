@@ -37,6 +37,8 @@ struct Plan<'a, T> {
     b: Source<'a, T>,
     /// Terms that are added up at a time.
     terms: usize,
+    /// Columns whose panels are written before they are multiplied.
+    strip: usize,
     /// Columns of the result.
     n: usize,
     how: How<'a, T>,
@@ -201,10 +203,11 @@ pub(super) fn run<T: Lanes>(
     how: How<'_, T>,
 ) {
     let (m, k, n) = (a.rows(), a.columns(), b.columns());
+    let tile = TileSize::of::<T>(arch);
     let matrix;
     let plan = Plan {
         arch,
-        tile: TileSize::of::<T>(arch),
+        tile,
         b: match b {
             Right::Packed(packed) => Source::Packed(packed.side()),
             Right::Panels(panels) => Source::Panels(panels),
@@ -214,6 +217,12 @@ pub(super) fn run<T: Lanes>(
             }
         },
         terms: k.div_ceil(k.div_ceil(TERMS)),
+        // A panel that few rows are multiplied with stays in the nearest cache.
+        strip: if m <= 2 * tile.rows {
+            tile.columns
+        } else {
+            COLUMNS
+        },
         n,
         how,
     };
@@ -279,8 +288,8 @@ impl<T: Lanes> Plan<'_, T> {
 
     /// A part, on this thread.
     fn part(&self, a: Side<'_, T>, terms: &Range<usize>, mut part: Part<'_, T>) {
-        for from in part.columns.clone().step_by(COLUMNS) {
-            let columns = from..part.columns.end.min(from + COLUMNS);
+        for from in part.columns.clone().step_by(self.strip) {
+            let columns = from..part.columns.end.min(from + self.strip);
             for first in terms.clone().step_by(self.terms) {
                 let count = self.terms.min(terms.end - first);
                 let a = Side {

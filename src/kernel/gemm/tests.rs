@@ -299,7 +299,7 @@ fn many_products() {
         let mut c = vec![f64::NAN; count * m * n];
         let a = |i: usize| Matrix::new(&a[i * m * k..][..m * k], m, k);
         let b = |i: usize| Matrix::new(&b[i * n * k..][..n * k], n, k).transposed();
-        batches(&a, &b, &mut c, m * n);
+        batches(&a, &b, &mut c, m * n, None);
         for (i, c) in c.chunks(usize::max(1, m * n)).enumerate() {
             assert_eq!(c, naive(a(i), b(i), 0.0));
         }

@@ -8,9 +8,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::in_product;
-use crate::kernel::gemm::{Batch, Matrix, Narrow, Product, batches, multiply_narrow};
+use super::weights::Weights;
+use crate::kernel::gemm::{self, Batch, Matrix, Narrow, Product, batches, multiply_narrow};
 use crate::op::broadcast::broadcast;
-use crate::op::{Input, Io, Op, OpError, Output, Outputs, attrs, bail, ensure, merge_types};
+use crate::op::{
+    Finish, Input, Io, Op, OpError, Output, Outputs, Prepared, attrs, bail, ensure, merge_types,
+};
 use crate::ops::floats::{fill, real};
 use crate::tensor::{Dimension, ElementType, PartialShape, Tensor};
 
@@ -21,13 +24,13 @@ const PANELS: usize = 1 << 16;
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub(super) struct MatMul {
-    transpose_a: bool,
-    transpose_b: bool,
+    pub(super) transpose_a: bool,
+    pub(super) transpose_b: bool,
 }
 
 /// An input seen as matrices.
 #[derive(Debug, Clone, Copy)]
-struct Side<'a, D> {
+pub(super) struct Side<'a, D> {
     batch: &'a [D],
     /// Rows and columns as they are stored.
     stored: [D; 2],
@@ -38,7 +41,7 @@ struct Side<'a, D> {
 
 impl<'a, D: Copy + From<usize>> Side<'a, D> {
     /// The first input: a vector is a row.
-    fn first(dims: &'a [D], transposed: bool) -> Option<Self> {
+    pub(super) fn first(dims: &'a [D], transposed: bool) -> Option<Self> {
         match *dims {
             [] => None,
             [size] => Some(Self::vector([1.into(), size])),
@@ -68,11 +71,16 @@ impl<'a, D: Copy + From<usize>> Side<'a, D> {
         }
     }
 
-    fn rows(&self) -> D {
+    /// Whether the input is a vector.
+    pub(super) fn is_vector(&self) -> bool {
+        self.vector
+    }
+
+    pub(super) fn rows(&self) -> D {
         self.stored[usize::from(self.transposed)]
     }
 
-    fn columns(&self) -> D {
+    pub(super) fn columns(&self) -> D {
         self.stored[usize::from(!self.transposed)]
     }
 }
@@ -83,7 +91,7 @@ impl Side<'_, usize> {
     }
 
     /// Matrix `i` of those stored.
-    fn matrix<'d, T>(&self, data: &'d [T], i: usize) -> Matrix<'d, T> {
+    pub(super) fn matrix<'d, T>(&self, data: &'d [T], i: usize) -> Matrix<'d, T> {
         let [rows, columns] = self.stored;
         let matrix = Matrix::new(&data[i * self.size()..][..self.size()], rows, columns);
         if self.transposed {
@@ -150,6 +158,37 @@ impl MatMul {
         Ok(batch.chain(sizes.into_iter().flatten()).collect())
     }
 
+    fn evaluate(&self, io: Io<'_>, finish: Option<Finish<'_>>) -> Result<(), OpError> {
+        let (a, b, out) = (io.inputs[0], io.inputs[1], &mut io.outputs[0]);
+        if out.is_empty() {
+            return Ok(());
+        }
+        let shape = out.shape().clone();
+        let plan = self.plan(a, b, &shape)?;
+        let ty = a.element_type();
+        if ty == ElementType::F32 {
+            plan.run(a.as_slice()?, b.as_slice()?, out.as_mut_slice()?, finish);
+            return Ok(());
+        }
+        if ty.is_float() && ty != ElementType::F64 && plan.b.size() >= PANELS {
+            let a = real::<f32>(a)?;
+            fill(out, |out| {
+                plan.run_narrow(a.as_slice()?, b, out);
+                Ok(())
+            })?;
+        } else {
+            in_product!(ty, T => fill(out, |out| {
+                let (a, b) = (real::<T>(a)?, real::<T>(b)?);
+                plan.run::<T>(a.as_slice()?, b.as_slice()?, out, None);
+                Ok(())
+            }))?;
+        }
+        if let Some(finish) = finish {
+            finish(0, out.as_mut_slice()?);
+        }
+        Ok(())
+    }
+
     fn plan<'a>(&self, a: &'a Tensor, b: &'a Tensor, out: &[usize]) -> Result<Plan<'a>, OpError> {
         let (Some(mut a), Some(b)) = (
             Side::first(a.shape(), self.transpose_a),
@@ -181,12 +220,19 @@ impl Plan<'_> {
         self.a.rows() * self.b.columns()
     }
 
-    fn run<T: Product>(&self, a: &[T], b: &[T], out: &mut [T]) {
+    fn run<T: Product>(
+        &self,
+        a: &[T],
+        b: &[T],
+        out: &mut [T],
+        finish: Option<gemm::Finish<'_, T>>,
+    ) {
         batches(
             &|i| self.a.matrix(a, self.a_batch.at(i)),
             &|i| self.b.matrix(b, self.b_batch.at(i)),
             out,
             self.size(),
+            finish,
         );
     }
 
@@ -217,26 +263,25 @@ impl Op for MatMul {
     }
 
     fn eval(&self, io: Io<'_>) -> Result<(), OpError> {
-        let (a, b, out) = (io.inputs[0], io.inputs[1], &mut io.outputs[0]);
-        if out.is_empty() {
-            return Ok(());
-        }
-        let shape = out.shape().clone();
-        let plan = self.plan(a, b, &shape)?;
-        let ty = a.element_type();
-        let narrow = ty.is_float() && !matches!(ty, ElementType::F32 | ElementType::F64);
-        if narrow && plan.b.size() >= PANELS {
-            let a = real::<f32>(a)?;
-            return fill(out, |out| {
-                plan.run_narrow(a.as_slice()?, b, out);
-                Ok(())
-            });
-        }
-        in_product!(ty, T => fill(out, |out| {
-            let (a, b) = (real::<T>(a)?, real::<T>(b)?);
-            plan.run::<T>(a.as_slice()?, b.as_slice()?, out);
-            Ok(())
-        }))
+        self.evaluate(io, None)
+    }
+
+    fn finishes(&self) -> bool {
+        true
+    }
+
+    fn eval_finishing(&self, io: Io<'_>, finish: Finish<'_>) -> Result<(), OpError> {
+        self.evaluate(io, Some(finish))
+    }
+
+    fn prepare(&self, inputs: &[Input<'_>]) -> Option<Prepared> {
+        let [a, b] = inputs else {
+            return None;
+        };
+        let weights = b.value?;
+        (a.element_type == weights.element_type())
+            .then(|| Weights::plain(self, weights)?.prepared())
+            .flatten()
     }
 }
 

@@ -4,6 +4,9 @@ mod einsum;
 mod grouped_matmul;
 mod inverse;
 mod matmul;
+mod weights;
+
+pub(crate) use weights::compressed;
 
 use crate::op::{OpDef, def};
 

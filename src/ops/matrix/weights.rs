@@ -1,0 +1,236 @@
+//! MatMul-1 with a constant second input, which is packed at the first evaluation.
+//!
+//! <https://docs.openvino.ai/2026/documentation/openvino-ir-format/operation-sets/operation-specs/matrix/matmul-1.html>
+
+use std::any::Any;
+use std::fmt;
+use std::sync::OnceLock;
+
+use smallvec::smallvec;
+
+use super::matmul::{MatMul, Side};
+use crate::kernel::gemm::{
+    self, Compressed, How, Matrix, PackedNarrow, PackedRight, Right, made, product,
+};
+use crate::op::{Finish, Input, Io, Op, OpError, Outputs, Prepared, bail};
+use crate::ops::floats::{fill, real};
+use crate::tensor::{ElementType, PartialShape, Tensor};
+
+/// A product whose second input is known.
+pub(super) struct Weights {
+    op: MatMul,
+    /// The type and shape of the second input.
+    ty: ElementType,
+    shape: PartialShape,
+    /// Rows and columns of its matrix.
+    size: [usize; 2],
+    stored: Stored,
+}
+
+/// The second input.
+enum Stored {
+    /// Of `f32`.
+    Plain(Tensor, OnceLock<PackedRight<f32>>),
+    /// In a narrow type, with zero points and scales.
+    Narrow {
+        weights: Tensor,
+        zero_point: Option<Tensor>,
+        scale: Option<Tensor>,
+        packed: OnceLock<Option<PackedNarrow>>,
+    },
+}
+
+/// What MatMul becomes if its second input is `(weights - zero_point) * scale`, converted to `f32`,
+/// with the terms of a group put together by a Reshape if the weights have three dimensions. They
+/// are of shape `[n, k]` or `[n, groups, size]` if the operation transposes them, else `[k, n]` or
+/// `[groups, size, n]`, and stay in their type: u4, i4, u8, i8, f16 or bf16. Zero points and scales
+/// are broadcast to them and are the same for all terms of a group.
+///
+/// `None` if the operation or the weights are others. What is prepared takes input 0, of `f32`.
+pub(crate) fn compressed(
+    op: &dyn Op,
+    weights: &Tensor,
+    zero_point: Option<&Tensor>,
+    scale: Option<&Tensor>,
+) -> Option<Prepared> {
+    let op: &MatMul = (op as &dyn Any).downcast_ref()?;
+    Weights::narrow(op, ElementType::F32, weights, zero_point, scale)?.prepared()
+}
+
+impl Weights {
+    /// Weights in the type of the first input.
+    pub(super) fn plain(op: &MatMul, weights: &Tensor) -> Option<Self> {
+        let [batch @ .., rows, columns] = &weights.shape()[..] else {
+            return None;
+        };
+        if batch.iter().any(|&size| size != 1) || weights.is_empty() {
+            return None;
+        }
+        let matrix = weights.with_shape([*rows, *columns]).ok()?;
+        let mut plain = match weights.element_type() {
+            ElementType::F32 => {
+                let (k, n) = match op.transpose_b {
+                    true => (*columns, *rows),
+                    false => (*rows, *columns),
+                };
+                Self {
+                    op: op.clone(),
+                    ty: ElementType::F32,
+                    shape: PartialShape::dynamic(),
+                    size: [k, n],
+                    stored: Stored::Plain(matrix, OnceLock::new()),
+                }
+            }
+            ty @ (ElementType::F16 | ElementType::Bf16) => {
+                Self::narrow(op, ty, &matrix, None, None)?
+            }
+            _ => return None,
+        };
+        plain.shape = PartialShape::from(weights.shape());
+        Some(plain)
+    }
+
+    fn narrow(
+        op: &MatMul,
+        ty: ElementType,
+        weights: &Tensor,
+        zero_point: Option<&Tensor>,
+        scale: Option<&Tensor>,
+    ) -> Option<Self> {
+        let compressed = Compressed {
+            weights,
+            zero_point,
+            scale,
+            by_columns: op.transpose_b,
+        };
+        let [k, n] = compressed.size()?;
+        let shape = if op.transpose_b { [n, k] } else { [k, n] };
+        (k > 0 && n > 0).then(|| Self {
+            op: op.clone(),
+            ty,
+            shape: PartialShape::from(shape),
+            size: [k, n],
+            stored: Stored::Narrow {
+                weights: weights.clone(),
+                zero_point: zero_point.cloned(),
+                scale: scale.cloned(),
+                packed: OnceLock::new(),
+            },
+        })
+    }
+
+    pub(super) fn prepared(self) -> Option<Prepared> {
+        Some(Prepared {
+            op: Box::new(self),
+            inputs: smallvec![0],
+        })
+    }
+
+    /// The packed matrix.
+    fn right(&self) -> Result<Right<'_, f32>, OpError> {
+        let [k, n] = self.size;
+        match &self.stored {
+            Stored::Plain(weights, packed) => {
+                let data: &[f32] = weights.as_slice()?;
+                let pack = || match self.op.transpose_b {
+                    true => PackedRight::new(Matrix::new(data, n, k).transposed()),
+                    false => PackedRight::new(Matrix::new(data, k, n)),
+                };
+                Ok(Right::Packed(made(packed, pack)))
+            }
+            Stored::Narrow {
+                weights,
+                zero_point,
+                scale,
+                packed,
+            } => {
+                let compressed = Compressed {
+                    weights,
+                    zero_point: zero_point.as_ref(),
+                    scale: scale.as_ref(),
+                    by_columns: self.op.transpose_b,
+                };
+                match made(packed, || PackedNarrow::new(compressed)) {
+                    Some(packed) => Ok(Right::Panels(packed)),
+                    None => bail!("the weights cannot be packed"),
+                }
+            }
+        }
+    }
+
+    fn evaluate(&self, io: Io<'_>, finish: Option<Finish<'_>>) -> Result<(), OpError> {
+        let (a, out) = (io.inputs[0], &mut io.outputs[0]);
+        if out.is_empty() {
+            return Ok(());
+        }
+        let [k, n] = self.size;
+        let Some(side) = Side::first(a.shape(), self.op.transpose_a) else {
+            bail!("a scalar cannot be multiplied");
+        };
+        let wide = real::<f32>(a)?;
+        let (data, right): (&[f32], _) = (wide.as_slice()?, self.right()?);
+        // The rows of all matrices are one tall matrix, unless they are stored as columns.
+        let turned = self.op.transpose_a && !side.is_vector();
+        let rows = if turned { side.rows() } else { data.len() / k };
+        fill(out, |out: &mut [f32]| {
+            for (i, out) in out.chunks_exact_mut(rows * n).enumerate() {
+                let matrix = match turned {
+                    true => side.matrix(data, i),
+                    false => Matrix::new(data, rows, k),
+                };
+                let shifted = |at: usize, piece: &mut [f32]| {
+                    if let Some(finish) = finish {
+                        finish(i * rows * n + at, piece);
+                    }
+                };
+                let how = How {
+                    finish: finish
+                        .is_some()
+                        .then_some(&shifted as gemm::Finish<'_, f32>),
+                    ..How::default()
+                };
+                product(matrix, right, out, how);
+            }
+            Ok(())
+        })
+    }
+}
+
+impl fmt::Debug for Weights {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let stored = match &self.stored {
+            Stored::Plain(weights, _) | Stored::Narrow { weights, .. } => weights,
+        };
+        f.debug_struct("Weights")
+            .field("op", &self.op)
+            .field("type", &stored.element_type())
+            .field("shape", &self.shape)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Op for Weights {
+    fn infer(&self, inputs: &[Input<'_>]) -> Result<Outputs, OpError> {
+        let [a] = inputs else {
+            bail!("expected 1 input, got {}", inputs.len());
+        };
+        self.op
+            .infer(&[a.clone(), Input::new(self.ty, &self.shape)])
+    }
+
+    fn eval(&self, io: Io<'_>) -> Result<(), OpError> {
+        self.evaluate(io, None)
+    }
+
+    fn finishes(&self) -> bool {
+        true
+    }
+
+    fn eval_finishing(&self, io: Io<'_>, finish: Finish<'_>) -> Result<(), OpError> {
+        self.evaluate(io, Some(finish))
+    }
+}
+
+#[cfg(test)]
+#[path = "weights_tests.rs"]
+mod tests;
