@@ -19,7 +19,7 @@ mod image;
 pub(crate) mod infrastructure;
 mod interval;
 mod logical;
-mod matrix;
+pub(crate) mod matrix;
 mod movement;
 mod normalization;
 mod parameters;

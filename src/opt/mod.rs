@@ -14,6 +14,7 @@ mod fuse;
 mod joined;
 mod operand;
 mod pack;
+mod weights;
 
 use draft::Draft;
 
@@ -31,6 +32,7 @@ pub(crate) struct Budget {
 pub(crate) fn prepare(graphs: &[Graph], facts: &Facts, budget: Budget) -> (Vec<Graph>, Facts) {
     let mut left = budget.folded_bytes;
     let drafts = Draft::all(graphs, facts).map(|mut draft| {
+        weights::weights(&mut draft);
         fold::fold(&mut draft, &mut left);
         pack::pack(&mut draft);
         draft

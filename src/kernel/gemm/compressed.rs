@@ -30,6 +30,8 @@ pub(crate) struct Compressed<'a> {
     pub(crate) scale: Option<&'a Tensor>,
     /// Whether the terms of a column follow each other.
     pub(crate) by_columns: bool,
+    /// Whether the model computes all this in `f16`: the result is rounded to it.
+    pub(crate) half: bool,
 }
 
 /// The sizes of compressed weights.
@@ -145,6 +147,8 @@ pub(crate) struct PackedNarrow {
     width: usize,
     zero_points: Option<Vec<f32>>,
     scales: Option<Vec<f32>>,
+    /// Whether what is widened is rounded to `f16`.
+    half: bool,
 }
 
 impl fmt::Debug for PackedNarrow {
@@ -191,6 +195,7 @@ impl PackedNarrow {
             width,
             zero_points: each(of.zero_point),
             scales: each(of.scale),
+            half: of.half,
         })
     }
 
@@ -234,6 +239,19 @@ impl PackedNarrow {
                 });
             }
         }
+        if self.half && self.scales.is_some() {
+            round_to_half(out);
+        }
+    }
+}
+
+/// Rounds to the nearest `f16`.
+fn round_to_half(numbers: &mut [f32]) {
+    let mut half = [f16::ZERO; 256];
+    for numbers in numbers.chunks_mut(half.len()) {
+        let half = &mut half[..numbers.len()];
+        half.convert_from_f32_slice(numbers);
+        half.convert_to_f32_slice(numbers);
     }
 }
 

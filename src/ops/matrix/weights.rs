@@ -36,6 +36,7 @@ enum Stored {
         weights: Tensor,
         zero_point: Option<Tensor>,
         scale: Option<Tensor>,
+        half: bool,
         packed: OnceLock<Option<PackedNarrow>>,
     },
 }
@@ -46,15 +47,18 @@ enum Stored {
 /// `[groups, size, n]`, and stay in their type: u4, i4, u8, i8, f16 or bf16. Zero points and scales
 /// are broadcast to them and are the same for all terms of a group.
 ///
+/// With `half` all this is computed in `f16`, and converted then.
+///
 /// `None` if the operation or the weights are others. What is prepared takes input 0, of `f32`.
 pub(crate) fn compressed(
     op: &dyn Op,
     weights: &Tensor,
     zero_point: Option<&Tensor>,
     scale: Option<&Tensor>,
+    half: bool,
 ) -> Option<Prepared> {
     let op: &MatMul = (op as &dyn Any).downcast_ref()?;
-    Weights::narrow(op, ElementType::F32, weights, zero_point, scale)?.prepared()
+    Weights::narrow(op, ElementType::F32, weights, [zero_point, scale], half)?.prepared()
 }
 
 impl Weights {
@@ -82,7 +86,7 @@ impl Weights {
                 }
             }
             ty @ (ElementType::F16 | ElementType::Bf16) => {
-                Self::narrow(op, ty, &matrix, None, None)?
+                Self::narrow(op, ty, &matrix, [None, None], false)?
             }
             _ => return None,
         };
@@ -94,14 +98,15 @@ impl Weights {
         op: &MatMul,
         ty: ElementType,
         weights: &Tensor,
-        zero_point: Option<&Tensor>,
-        scale: Option<&Tensor>,
+        [zero_point, scale]: [Option<&Tensor>; 2],
+        half: bool,
     ) -> Option<Self> {
         let compressed = Compressed {
             weights,
             zero_point,
             scale,
             by_columns: op.transpose_b,
+            half,
         };
         let [k, n] = compressed.size()?;
         let shape = if op.transpose_b { [n, k] } else { [k, n] };
@@ -114,6 +119,7 @@ impl Weights {
                 weights: weights.clone(),
                 zero_point: zero_point.cloned(),
                 scale: scale.cloned(),
+                half,
                 packed: OnceLock::new(),
             },
         })
@@ -142,6 +148,7 @@ impl Weights {
                 weights,
                 zero_point,
                 scale,
+                half,
                 packed,
             } => {
                 let compressed = Compressed {
@@ -149,6 +156,7 @@ impl Weights {
                     zero_point: zero_point.as_ref(),
                     scale: scale.as_ref(),
                     by_columns: self.op.transpose_b,
+                    half: *half,
                 };
                 match made(packed, || PackedNarrow::new(compressed)) {
                     Some(packed) => Ok(Right::Panels(packed)),

@@ -174,7 +174,7 @@ fn compressed_weights() {
                 for rows in [1, 3, 30] {
                     let a = numbers(&[rows, 24], 1);
                     let expected = run(&op, &[a.clone(), plain.clone()]).expect("fits");
-                    let prepared = compressed(&op, &weights, zero, scale).expect("weights");
+                    let prepared = compressed(&op, &weights, zero, scale, false).expect("weights");
                     let out = run(&*prepared.op, &[a]).expect("fits");
                     assert_eq!(out, expected, "{ty} {dims:?} {rows} rows");
                 }
@@ -184,9 +184,9 @@ fn compressed_weights() {
     // Scales that differ within a group, and a type that is not known.
     let weights = zeros(&[4, 6]);
     let op = op(false, true);
-    assert!(compressed(&op, &weights, None, Some(&scales(&[4, 6]))).is_none());
-    assert!(compressed(&op, &weights, None, Some(&scales(&[1, 6]))).is_none());
-    assert!(compressed(&op, &numbers(&[4, 6], 1), None, None).is_none());
+    assert!(compressed(&op, &weights, None, Some(&scales(&[4, 6])), false).is_none());
+    assert!(compressed(&op, &weights, None, Some(&scales(&[1, 6])), false).is_none());
+    assert!(compressed(&op, &numbers(&[4, 6], 1), None, None, false).is_none());
 }
 
 #[test]
