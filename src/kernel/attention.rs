@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::gemm::{Batch, Matrix, multiply_alone};
 use super::real::Real;
 use super::scratch::with_scratch;
-use super::simd::vectorize;
+use super::simd::vectorize_mut;
 use super::softmax::weights_here;
 
 /// Queries computed at a time.
@@ -178,7 +178,7 @@ impl<T: Real> Attention<'_, T> {
             scores,
             false,
         );
-        vectorize(
+        vectorize_mut(
             #[inline(always)]
             || {
                 for (j, row) in scores.chunks_exact_mut(seen).enumerate() {

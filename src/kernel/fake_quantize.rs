@@ -4,7 +4,7 @@ use super::block::{Operand, runs};
 use super::map;
 use super::math;
 use super::real::Real;
-use super::simd::vectorize;
+use super::simd::vectorize_mut;
 use crate::tensor::Tensor;
 use crate::tensor::convert::BLOCK;
 
@@ -83,7 +83,7 @@ fn each_its_own<T: Real>(x: &[T], limits: [&[T]; 4], steps: T, out: &mut [T]) {
 
 /// Quantises elements, each within limits of its own.
 pub(crate) fn elements<T: Real>(x: &[T], [a, b, c, d]: [&[T]; 4], steps: T, out: &mut [T]) {
-    vectorize(
+    vectorize_mut(
         #[inline(always)]
         || {
             let limits = a.iter().zip(b).zip(c.iter().zip(d));

@@ -1,7 +1,7 @@
 //! Elementwise functions of one input.
 
 use super::block::{Operand, blocks};
-use super::simd::vectorize;
+use super::simd::vectorize_mut;
 use crate::tensor::Tensor;
 use crate::tensor::convert::{Compute, Native};
 
@@ -17,10 +17,10 @@ pub(crate) fn map<C: Compute, O: Native>(
 }
 
 /// Writes a function of each element, in a loop for the vectors of the machine: `f` and what it calls
-/// should be inlined always.
+/// should be inlined always: a closure with that attribute, not a function by its name.
 #[inline(always)]
 pub(crate) fn each<C: Copy, O>(x: &[C], out: &mut [O], f: impl Fn(C) -> O) {
-    vectorize(
+    vectorize_mut(
         #[inline(always)]
         || {
             for (out, &x) in out.iter_mut().zip(x) {

@@ -4,7 +4,7 @@ use num_traits::PrimInt;
 use num_traits::ops::wrapping::{WrappingAdd, WrappingSub};
 
 use super::real::Real;
-use super::simd::vectorize;
+use super::simd::vectorize_mut;
 use crate::tensor::ElementType;
 
 /// Remainders of integers: as [`floats`]. No divisor is zero.
@@ -30,7 +30,7 @@ where
 /// towards zero. A remainder of zero has the sign of the divisor, or of the dividend.
 pub(crate) fn floats<T: Real, const FLOOR: bool>(a: &[T], b: &[T], out: &mut [T]) {
     let fast = T::TYPE == ElementType::F32
-        && vectorize(
+        && vectorize_mut(
             #[inline(always)]
             || narrow(a, b, out),
         );
@@ -42,7 +42,7 @@ pub(crate) fn floats<T: Real, const FLOOR: bool>(a: &[T], b: &[T], out: &mut [T]
     if !FLOOR {
         return;
     }
-    vectorize(
+    vectorize_mut(
         #[inline(always)]
         || round_down(b, out),
     );

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::moving::Odometer;
 use super::real::Real;
-use super::simd::vectorize;
+use super::simd::vectorize_mut;
 
 /// Elements one thread computes at a time.
 const TASK: usize = 1 << 14;
@@ -59,7 +59,7 @@ pub(crate) fn normalize<T: Real>(
     };
     let size = out.len() / count;
     parts(data, out, size, |_, data, out| {
-        vectorize(
+        vectorize_mut(
             #[inline(always)]
             || match axes {
                 [] | [_] => {
@@ -78,7 +78,7 @@ pub(crate) fn normalize_runs<T: Real>(data: &[T], out: &mut [T], scale: &[T], no
         return;
     }
     parts(data, out, scale.len(), |_, data, out| {
-        vectorize(
+        vectorize_mut(
             #[inline(always)]
             || {
                 let (mean, factor) = norm.of_run(data);
@@ -107,7 +107,7 @@ pub(crate) fn group_normalize<T: Real>(
     let channels = scale.len() / groups;
     parts(data, out, channels * spatial, |i, data, out| {
         let first = i % groups * channels;
-        vectorize(
+        vectorize_mut(
             #[inline(always)]
             || {
                 let (mean, factor) = norm.of_run(data);
@@ -143,7 +143,7 @@ pub(crate) fn each_channel<T: Real>(
     }
     parts(data, out, spatial, |i, data, out| {
         let channel = channels[i % channels.len()];
-        vectorize(
+        vectorize_mut(
             #[inline(always)]
             || affine(data, out, channel.mean, channel.factor, channel.bias),
         );

@@ -4,7 +4,7 @@
 use super::gemm::{Matrix, multiply};
 use super::math;
 use super::real::Real;
-use super::simd::vectorize;
+use super::simd::vectorize_mut;
 
 /// Rows of the input that are multiplied at a time: enough to keep the product busy, few enough to
 /// stay near the processor.
@@ -194,7 +194,7 @@ impl<T: Real> Recurrence<'_, T> {
                 let rows = gates.chunks_exact_mut(n).enumerate();
                 for ((row, gate), hidden) in rows.zip(state.hidden.chunks_exact_mut(n)) {
                     if going(row) {
-                        vectorize(
+                        vectorize_mut(
                             #[inline(always)]
                             || self.gate(f, gate),
                         );
@@ -209,7 +209,7 @@ impl<T: Real> Recurrence<'_, T> {
                 let rows = gates.chunks_exact_mut(width).enumerate();
                 for ((row, gates), (hidden, cell)) in rows.zip(states) {
                     if going(row) {
-                        vectorize(
+                        vectorize_mut(
                             #[inline(always)]
                             || self.lstm(gates, hidden, cell),
                         );
@@ -232,7 +232,7 @@ impl<T: Real> Recurrence<'_, T> {
                     }
                     let (z, rest) = gates.split_at_mut(n);
                     let h = &mut rest[n..];
-                    vectorize(
+                    vectorize_mut(
                         #[inline(always)]
                         || {
                             self.gate(g, h);
@@ -324,7 +324,7 @@ impl<T: Real> Recurrence<'_, T> {
         let rows = gates.chunks_exact_mut(3 * n);
         for (gates, products) in rows.zip(scratch.chunks_exact(3 * n)) {
             let (zr, h) = gates.split_at_mut(2 * n);
-            vectorize(
+            vectorize_mut(
                 #[inline(always)]
                 || {
                     add(zr, products);
@@ -351,7 +351,7 @@ impl<T: Real> Recurrence<'_, T> {
             rows.zip(products.chunks_exact(2 * n)).zip(states)
         {
             let zr = &mut gates[..2 * n];
-            vectorize(
+            vectorize_mut(
                 #[inline(always)]
                 || {
                     add(zr, products);

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::math;
 use super::real::Real;
-use super::simd::vectorize;
+use super::simd::vectorize_mut;
 
 /// Accumulators along a line: enough for the operations to follow each other without waiting.
 const LANES: usize = 32;
@@ -155,12 +155,12 @@ fn shift<T: Real>(line: &mut [T], max: T) -> T {
 fn line<T: Real>(line: &mut [T], kind: Kind) {
     match kind {
         Kind::Softmax => weights(line, None),
-        Kind::Log => vectorize(
+        Kind::Log => vectorize_mut(
             #[inline(always)]
             || {
                 let max = maximum(line);
                 let log = math::ln(shift(line, max));
-                for x in line {
+                for x in line.iter_mut() {
                     *x -= log;
                 }
             },
@@ -170,7 +170,7 @@ fn line<T: Real>(line: &mut [T], kind: Kind) {
 
 /// The softmax of a line, and of one more element that takes its share but has no result.
 pub(crate) fn weights<T: Real>(line: &mut [T], other: Option<T>) {
-    vectorize(
+    vectorize_mut(
         #[inline(always)]
         || weights_here(line, other),
     );
@@ -192,7 +192,7 @@ pub(crate) fn weights_here<T: Real>(line: &mut [T], other: Option<T>) {
 /// A line for all threads.
 fn long_line<T: Real>(line: &mut [T], kind: Kind) {
     let maxima = line.par_chunks(PART).map(|part| {
-        vectorize(
+        vectorize_mut(
             #[inline(always)]
             || maximum(part),
         )
@@ -200,7 +200,7 @@ fn long_line<T: Real>(line: &mut [T], kind: Kind) {
     let maxima: Vec<T> = maxima.collect();
     let max = maximum(&maxima);
     let sums = line.par_chunks_mut(PART).map(|part| {
-        vectorize(
+        vectorize_mut(
             #[inline(always)]
             || match kind {
                 Kind::Softmax => {
@@ -296,7 +296,7 @@ fn columns<T: Real>(block: &mut [T], inner: usize, kind: Kind) {
         let range = start..inner.min(start + TILE);
         let maxima = &mut maxima[..range.len()];
         let sums = &mut sums[..range.len()];
-        vectorize(
+        vectorize_mut(
             #[inline(always)]
             || tile(block, inner, &range, maxima, sums, kind),
         );
@@ -336,7 +336,7 @@ fn wide_columns<T: Real>(block: &mut [T], inner: usize, kind: Kind) {
     let read = &*block;
     let tiles = maxima.par_chunks_mut(TILE).enumerate();
     tiles.for_each(|(i, maxima)| {
-        vectorize(
+        vectorize_mut(
             #[inline(always)]
             || {
                 for row in read.chunks_exact(inner) {
@@ -346,7 +346,7 @@ fn wide_columns<T: Real>(block: &mut [T], inner: usize, kind: Kind) {
         );
     });
     block.par_chunks_mut(rows).for_each(|part| {
-        vectorize(
+        vectorize_mut(
             #[inline(always)]
             || {
                 for row in part.chunks_exact_mut(inner) {
@@ -358,7 +358,7 @@ fn wide_columns<T: Real>(block: &mut [T], inner: usize, kind: Kind) {
     let mut sums = vec![T::zero(); inner];
     let read = &*block;
     sums.par_chunks_mut(TILE).enumerate().for_each(|(i, sums)| {
-        vectorize(
+        vectorize_mut(
             #[inline(always)]
             || {
                 for row in read.chunks_exact(inner) {
@@ -369,7 +369,7 @@ fn wide_columns<T: Real>(block: &mut [T], inner: usize, kind: Kind) {
         );
     });
     block.par_chunks_mut(rows).for_each(|part| {
-        vectorize(
+        vectorize_mut(
             #[inline(always)]
             || {
                 for row in part.chunks_exact_mut(inner) {

@@ -2,7 +2,7 @@
 
 use super::block::{Operand, blocks};
 use super::moving::Odometer;
-use super::simd::vectorize;
+use super::simd::vectorize_mut;
 use crate::op::OpError;
 use crate::tensor::convert::{Compute, Native};
 use crate::tensor::{Tensor, Text};
@@ -30,7 +30,7 @@ pub(crate) fn each_pair<A: Copy, B: Copy, O>(
     out: &mut [O],
     f: impl Fn(A, B) -> O,
 ) {
-    vectorize(
+    vectorize_mut(
         #[inline(always)]
         || {
             for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
@@ -47,7 +47,7 @@ pub(crate) fn each_triple<T: Copy, O>(
     out: &mut [O],
     f: impl Fn(T, T, T) -> O,
 ) {
-    vectorize(
+    vectorize_mut(
         #[inline(always)]
         || {
             for (((out, &a), &b), &c) in out.iter_mut().zip(a).zip(b).zip(c) {

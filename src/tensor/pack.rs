@@ -12,7 +12,7 @@
 //! byte; those of `i4` are not sign-extended.
 
 use super::ElementType;
-use super::simd::vectorize;
+use super::simd::vectorize_mut;
 
 /// Elements in a group: the fewest that fill whole bytes in every layout.
 pub(crate) const GROUP: usize = 8;
@@ -49,7 +49,7 @@ fn unpack_as<const N: usize>(
     let (groups, tail) = rest.as_chunks_mut::<GROUP>();
     let bytes = packed.as_chunks::<N>().0;
     let count = groups.len();
-    vectorize(
+    vectorize_mut(
         #[inline(always)]
         || {
             for (codes, &bytes) in groups.iter_mut().zip(bytes) {
@@ -93,7 +93,7 @@ pub(crate) fn pack(ty: ElementType, codes: &[u8], packed: &mut [u8], start: usiz
 fn pack_as<const BITS: usize>(codes: &[u8], packed: &mut [u8]) {
     let (groups, tail) = codes.as_chunks::<GROUP>();
     let (bytes, rest) = packed.split_at_mut(groups.len() * BITS);
-    vectorize(
+    vectorize_mut(
         #[inline(always)]
         || {
             for (&codes, bytes) in groups.iter().zip(bytes.as_chunks_mut::<BITS>().0) {

@@ -12,3 +12,21 @@ use pulp::{Arch, NullaryFnOnce};
 pub(crate) fn vectorize<F: NullaryFnOnce>(f: F) -> F::Output {
     Arch::new().dispatch(f)
 }
+
+/// As [`vectorize`], for a closure that could be called again, marked `#[inline(always)]`: it is never
+/// left a function of its own, as it would be behind the adapter that makes an `FnOnce` of it.
+#[inline(always)]
+pub(crate) fn vectorize_mut<R>(f: impl FnMut() -> R) -> R {
+    struct Always<F>(F);
+
+    impl<R, F: FnMut() -> R> NullaryFnOnce for Always<F> {
+        type Output = R;
+
+        #[inline(always)]
+        fn call(mut self) -> R {
+            (self.0)()
+        }
+    }
+
+    vectorize(Always(f))
+}

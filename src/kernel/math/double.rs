@@ -80,6 +80,14 @@ impl Functions for f64 {
         out.iter_mut().zip(x).for_each(|(out, x)| *out = x.cos());
     }
 
+    fn tan_block(x: &[f64], out: &mut [f64]) {
+        out.iter_mut().zip(x).for_each(|(out, x)| *out = x.tan());
+    }
+
+    fn power(x: f64, y: f64) -> f64 {
+        x.powf(y)
+    }
+
     fn tan(x: f64) -> f64 {
         x.tan()
     }

@@ -3,6 +3,7 @@
 
 mod double;
 mod parts;
+mod precise;
 mod single;
 #[cfg(test)]
 mod tests;
@@ -21,6 +22,12 @@ macro_rules! functions {
 
             /// The cosine of each number; faster than one by one.
             fn cos_block(x: &[Self], out: &mut [Self]);
+
+            /// The tangent of each number; faster than one by one.
+            fn tan_block(x: &[Self], out: &mut [Self]);
+
+            /// `x` to the power `y`.
+            fn power(x: Self, y: Self) -> Self;
         }
 
         $($(#[$doc])* #[inline(always)]
@@ -82,8 +89,14 @@ functions! {
 }
 
 /// `x` to the power `y`.
+#[inline(always)]
 pub(crate) fn pow<T: Real>(x: T, y: T) -> T {
-    x.powf(y)
+    T::power(x, y)
+}
+
+/// The tangent of each number; faster than one by one.
+pub(crate) fn tan_block<T: Real>(x: &[T], out: &mut [T]) {
+    T::tan_block(x, out);
 }
 
 /// The sine of each number; faster than one by one.

@@ -7,32 +7,40 @@ use std::f32::consts::{FRAC_1_SQRT_2, FRAC_PI_2, FRAC_PI_4, LN_2, PI};
 
 use super::Functions;
 use super::parts::{
-    ERF_NEAR, FRAC_PI_2_LO, LN, LN_2_HI, LN_2_LO, WHOLE, asin_poly, erf_far, erf_near, exp_parts,
-    exp_shifted, half_acos, half_exp_m1, normal_tail, poly, reducible, sin_fast, sin_reduced,
+    ERF_NEAR, FRAC_PI_2_LO, LN, LN_2_HI, LN_2_LO, REDUCIBLE, WHOLE, asin_poly, erf_far, erf_near,
+    exp_parts, exp_shifted, half_acos, half_exp_m1, normal_tail, poly, reducible, sin_fast,
+    sin_reduced,
 };
-use crate::kernel::simd::vectorize;
+use super::precise::{self, TAN_REDUCIBLE};
+use crate::kernel::simd::vectorize_mut;
 
 #[allow(clippy::cast_possible_truncation)] // rounds
 fn wide(f: fn(f64) -> f64, x: f32) -> f32 {
     f(f64::from(x)) as f32
 }
 
-/// What a loop over `fast` gives, with `slow` in place of it where the argument cannot be reduced.
+/// What a loop over `fast` gives, with `slow` in place of it for arguments that are not up to `most`.
 #[inline(always)]
-fn reduced_block(x: &[f32], out: &mut [f32], fast: impl Fn(f32) -> f32, slow: impl Fn(f32) -> f32) {
-    let all = vectorize(
+fn reduced_block(
+    x: &[f32],
+    out: &mut [f32],
+    most: f32,
+    fast: impl Fn(f32) -> f32,
+    slow: impl Fn(f32) -> f32,
+) {
+    let all = vectorize_mut(
         #[inline(always)]
         || {
             let mut all = true;
             for (out, &x) in out.iter_mut().zip(x) {
                 *out = fast(x);
-                all &= reducible(x);
+                all &= x.abs() <= most;
             }
             all
         },
     );
     if !all {
-        for (out, &x) in out.iter_mut().zip(x).filter(|(_, x)| !reducible(**x)) {
+        for (out, &x) in out.iter_mut().zip(x).filter(|(_, x)| !(x.abs() <= most)) {
             *out = slow(x);
         }
     }
@@ -127,8 +135,14 @@ impl Functions for f32 {
         if a < ERF_NEAR { near } else { far }
     }
 
+    #[inline(always)]
     fn erf_inv(x: f32) -> f32 {
-        wide(<f64 as Functions>::erf_inv, x)
+        precise::erf_inv(x)
+    }
+
+    #[inline(always)]
+    fn power(x: f32, y: f32) -> f32 {
+        precise::pow(x, y)
     }
 
     #[inline(always)]
@@ -162,21 +176,45 @@ impl Functions for f32 {
     }
 
     fn sin_block(x: &[f32], out: &mut [f32]) {
-        reduced_block(x, out, sin_fast, |x| wide(f64::sin, x));
+        reduced_block(
+            x,
+            out,
+            REDUCIBLE,
+            #[inline(always)]
+            |x| sin_fast(x),
+            |x| wide(f64::sin, x),
+        );
     }
 
     fn cos_block(x: &[f32], out: &mut [f32]) {
         reduced_block(
             x,
             out,
+            REDUCIBLE,
             #[inline(always)]
             |x| sin_reduced(x, 1),
             |x| wide(f64::cos, x),
         );
     }
 
+    fn tan_block(x: &[f32], out: &mut [f32]) {
+        reduced_block(
+            x,
+            out,
+            TAN_REDUCIBLE,
+            #[inline(always)]
+            |x| precise::tan(x),
+            |x| wide(f64::tan, x),
+        );
+    }
+
+    #[inline(always)]
     fn tan(x: f32) -> f32 {
-        wide(f64::tan, x)
+        if x.abs() <= TAN_REDUCIBLE {
+            precise::tan(x)
+        } else {
+            wide(f64::tan, x)
+        }
     }
 
     #[inline(always)]

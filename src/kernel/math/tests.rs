@@ -99,11 +99,49 @@ fn special() {
         }
     }
     let x = [0.5, f32::INFINITY, f32::MAX, -1e5, 12_000.5, f32::NAN, 1.0];
-    let mut blocks = [[0.0; 7]; 2];
+    let mut blocks = [[0.0; 7]; 3];
     super::sin_block(&x, &mut blocks[0]);
     super::cos_block(&x, &mut blocks[1]);
+    super::tan_block(&x, &mut blocks[2]);
     for (i, &x) in x.iter().enumerate() {
         assert!(same(blocks[0][i], super::sin(x)) && same(blocks[1][i], super::cos(x)));
+        assert!(same(blocks[2][i], super::tan(x)));
         assert!(ulps(super::sin(x), f64::from(x).sin()) <= 1.0);
     }
+}
+
+/// Powers against `f64`, and the corner cases of C.
+#[test]
+fn powers() {
+    let special = [
+        0.0f32,
+        0.5,
+        1.0,
+        2.0,
+        3.0,
+        1.5,
+        16_777_216.0,
+        3e38,
+        1e-40,
+        f32::INFINITY,
+        f32::NAN,
+    ];
+    let special = || special.into_iter().flat_map(|x| [x, -x]);
+    for (x, y) in special().flat_map(|x| special().map(move |y| (x, y))) {
+        let (got, expected) = (super::pow(x, y), x.powf(y));
+        assert!(
+            got.to_bits() == expected.to_bits() || got.is_nan() && expected.is_nan(),
+            "{x}^{y} is {got}, not {expected}"
+        );
+    }
+    let mut worst = 0f64;
+    for i in 0..200_000u32 {
+        let x = f32::from_bits(i.wrapping_mul(0x9e37_79b1) >> 1);
+        let y = (i.wrapping_mul(40_503) % 20_011) as f32 / 500.0 - 20.0;
+        for x in [x, (i % 1999) as f32 / 300.0] {
+            let off = ulps(super::pow(x, y), f64::from(x).powf(f64::from(y)));
+            worst = worst.max(if off.is_nan() { f64::INFINITY } else { off });
+        }
+    }
+    assert!(worst <= 0.51, "{worst} units off");
 }

@@ -41,8 +41,18 @@ impl Function for Gelu {
 
     fn block<T: Real>(&self, x: &[T], out: &mut [T]) {
         match self.approximation_mode {
-            Mode::Erf => each(x, out, exact),
-            Mode::Tanh => each(x, out, approximate),
+            Mode::Erf => each(
+                x,
+                out,
+                #[inline(always)]
+                |x| exact(x),
+            ),
+            Mode::Tanh => each(
+                x,
+                out,
+                #[inline(always)]
+                |x| approximate(x),
+            ),
         }
     }
 }

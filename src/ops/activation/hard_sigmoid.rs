@@ -46,7 +46,12 @@ impl Op for HardSigmoid {
 
 impl Elementwise for HardSigmoid {
     fn compute(&self, inputs: &[&[f32]], out: &mut [f32]) {
-        each_triple([inputs[0], inputs[1], inputs[2]], out, hard_sigmoid);
+        each_triple(
+            [inputs[0], inputs[1], inputs[2]],
+            out,
+            #[inline(always)]
+            |x, alpha, beta| hard_sigmoid(x, alpha, beta),
+        );
     }
 }
 

@@ -50,7 +50,7 @@ impl Op for PRelu {
         };
         let inputs = [(*data, 0), (&slope, at)];
         in_real!(out.element_type(), T => zip::<T, T>(inputs, out, &|x, slope, out| {
-            each_pair(x, slope, out, leak);
+            each_pair(x, slope, out, #[inline(always)] |x, slope| leak(x, slope));
         }));
         Ok(())
     }
@@ -76,7 +76,13 @@ impl Op for PRelu {
 
 impl Elementwise for PRelu {
     fn compute(&self, inputs: &[&[f32]], out: &mut [f32]) {
-        each_pair(inputs[0], inputs[1], out, leak);
+        each_pair(
+            inputs[0],
+            inputs[1],
+            out,
+            #[inline(always)]
+            |x, slope| leak(x, slope),
+        );
     }
 }
 

@@ -53,7 +53,12 @@ impl Op for Selu {
 
 impl Elementwise for Selu {
     fn compute(&self, inputs: &[&[f32]], out: &mut [f32]) {
-        each_triple([inputs[0], inputs[1], inputs[2]], out, selu);
+        each_triple(
+            [inputs[0], inputs[1], inputs[2]],
+            out,
+            #[inline(always)]
+            |x, alpha, lambda| selu(x, alpha, lambda),
+        );
     }
 }
 

@@ -52,7 +52,13 @@ impl Op for Swish {
 impl Elementwise for Swish {
     fn compute(&self, inputs: &[&[f32]], out: &mut [f32]) {
         match *inputs {
-            [x, beta] => each_pair(x, beta, out, swish),
+            [x, beta] => each_pair(
+                x,
+                beta,
+                out,
+                #[inline(always)]
+                |x, beta| swish(x, beta),
+            ),
             _ => each(
                 inputs[0],
                 out,

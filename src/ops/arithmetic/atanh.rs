@@ -28,7 +28,7 @@ impl Op for Atanh {
         let ty = io.outputs[0].element_type();
         if ty.is_float() {
             in_real!(ty, T => map::<T, T>(io.inputs[0], &mut io.outputs[0], &|x, out| {
-                each(x, out, math::atanh);
+                each(x, out, #[inline(always)] |x| math::atanh(x));
             }));
             return Ok(());
         }
@@ -49,7 +49,12 @@ impl Op for Atanh {
 
 impl Elementwise for Atanh {
     fn compute(&self, inputs: &[&[f32]], out: &mut [f32]) {
-        each(inputs[0], out, math::atanh);
+        each(
+            inputs[0],
+            out,
+            #[inline(always)]
+            |x| math::atanh(x),
+        );
     }
 }
 

@@ -99,12 +99,28 @@ fn floats<T: Real>(x: &[T], exponents: &[T], out: &mut [T]) {
                 #[inline(always)]
                 |x| Usual::Cube.power(x),
             ),
-            None => each_pair(x, exponents, out, pow),
+            None => each_pair(
+                x,
+                exponents,
+                out,
+                #[inline(always)]
+                |x, y| pow(x, y),
+            ),
         },
-        _ => each_pair(x, exponents, out, |x, y| match Usual::of(y) {
-            Some(usual) => usual.power(x),
-            None => pow(x, y),
-        }),
+        _ => {
+            each_pair(
+                x,
+                exponents,
+                out,
+                #[inline(always)]
+                |x, y| pow(x, y),
+            );
+            for ((out, &x), &y) in out.iter_mut().zip(x).zip(exponents) {
+                if let Some(usual) = Usual::of(y) {
+                    *out = usual.power(x);
+                }
+            }
+        }
     }
 }
 

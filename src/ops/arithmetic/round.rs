@@ -40,8 +40,18 @@ impl Function for Round {
 
     fn block<T: Real>(&self, x: &[T], out: &mut [T]) {
         match self.mode {
-            Mode::HalfToEven => each(x, out, math::round_half_even),
-            Mode::HalfAwayFromZero => each(x, out, math::round_half_away),
+            Mode::HalfToEven => each(
+                x,
+                out,
+                #[inline(always)]
+                |x| math::round_half_even(x),
+            ),
+            Mode::HalfAwayFromZero => each(
+                x,
+                out,
+                #[inline(always)]
+                |x| math::round_half_away(x),
+            ),
         }
     }
 

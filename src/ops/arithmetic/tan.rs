@@ -20,4 +20,8 @@ impl Function for Tan {
     fn real<T: Real>(&self, x: T) -> T {
         math::tan(x)
     }
+
+    fn block<T: Real>(&self, x: &[T], out: &mut [T]) {
+        math::tan_block(x, out);
+    }
 }

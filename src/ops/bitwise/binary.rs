@@ -7,7 +7,7 @@ use std::ops::{BitAnd, BitOr, BitXor};
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::dispatch::{Lane, lane};
-use crate::kernel::zip::zip;
+use crate::kernel::zip::{each_pair, zip};
 use crate::op::attrs::AutoBroadcastSpec;
 use crate::op::{Input, Io, Op, OpError, Output, Outputs, ensure};
 use crate::ops::elementwise::{self, infer_pair, pair};
@@ -102,9 +102,13 @@ pub(super) fn expect_bits(ty: ElementType, boolean: bool) -> Result<(), OpError>
 }
 
 fn each<C: Bits, F: Function>(a: &[C], b: &[C], out: &mut [C], bits: u32) {
-    for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
-        *out = F::apply(a, b, bits);
-    }
+    each_pair(
+        a,
+        b,
+        out,
+        #[inline(always)]
+        |a, b| F::apply(a, b, bits),
+    );
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ pub(crate) struct BitwiseLeftShift;
 impl Function for BitwiseLeftShift {
     const BOOLEAN: bool = false;
 
+    #[inline(always)]
     fn apply<T: Bits>(a: T, b: T, bits: u32) -> T {
         a.left(b, bits)
     }

@@ -10,6 +10,7 @@ pub(crate) struct BitwiseOr;
 impl Function for BitwiseOr {
     const BOOLEAN: bool = true;
 
+    #[inline(always)]
     fn apply<T: Bits>(a: T, b: T, _: u32) -> T {
         a | b
     }

@@ -14,6 +14,7 @@ pub(crate) struct BitwiseRightShift;
 impl Function for BitwiseRightShift {
     const BOOLEAN: bool = false;
 
+    #[inline(always)]
     fn apply<T: Bits>(a: T, b: T, bits: u32) -> T {
         a.right(b, bits)
     }

@@ -1,7 +1,7 @@
 //! What IsFinite, IsInf and IsNaN share: a question asked of every float.
 
 use crate::kernel::dispatch::{Lane, lane};
-use crate::kernel::map::map;
+use crate::kernel::map::{self, map};
 use crate::kernel::real::Real;
 use crate::op::{Input, Io, OpError, Output, Outputs, bail, ensure};
 use crate::tensor::ElementType;
@@ -35,7 +35,10 @@ pub(super) fn eval(question: &impl Question, io: Io<'_>) {
 }
 
 fn each<T: Real>(question: &impl Question, data: &[T], out: &mut [bool]) {
-    for (out, &x) in out.iter_mut().zip(data) {
-        *out = question.ask(x);
-    }
+    map::each(
+        data,
+        out,
+        #[inline(always)]
+        |x| question.ask(x),
+    );
 }

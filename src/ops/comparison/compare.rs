@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::dispatch::{Lane, lane};
-use crate::kernel::zip::{zip, zip_texts};
+use crate::kernel::zip::{each_pair, zip, zip_texts};
 use crate::op::attrs::AutoBroadcastSpec;
 use crate::op::{Input, Io, Op, OpError, Output, Outputs, ensure};
 use crate::ops::elementwise::{infer_pair, pair, pair_ranges};
@@ -76,9 +76,13 @@ impl<R: Relation> Op for Compare<R> {
 }
 
 fn each<C: Compute, R: Relation>(a: &[C], b: &[C], out: &mut [bool]) {
-    for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
-        *out = R::holds(a, b);
-    }
+    each_pair(
+        a,
+        b,
+        out,
+        #[inline(always)]
+        |a, b| R::holds(&a, &b),
+    );
 }
 
 #[cfg(test)]

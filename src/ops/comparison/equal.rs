@@ -10,6 +10,7 @@ use crate::tensor::ValueRange;
 pub(crate) struct Equal;
 
 impl Relation for Equal {
+    #[inline(always)]
     fn holds<T: PartialOrd>(a: &T, b: &T) -> bool {
         a == b
     }

@@ -25,6 +25,7 @@ impl Default for IsInf {
 }
 
 impl Question for IsInf {
+    #[inline(always)]
     fn ask<T: Real>(&self, x: T) -> bool {
         x == T::infinity() && self.detect_positive || x == T::neg_infinity() && self.detect_negative
     }

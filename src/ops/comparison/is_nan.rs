@@ -12,6 +12,7 @@ use crate::op::{Input, Io, Op, OpError, Outputs};
 pub(crate) struct IsNaN {}
 
 impl Question for IsNaN {
+    #[inline(always)]
     fn ask<T: Real>(&self, x: T) -> bool {
         x.is_nan()
     }

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use serde::{Deserialize, Serialize};
 
-use crate::kernel::zip::zip;
+use crate::kernel::zip::{each_pair, zip};
 use crate::op::attrs::AutoBroadcastSpec;
 use crate::op::{Input, Io, Op, OpError, Output, Outputs, ensure};
 use crate::ops::elementwise::{self, infer_pair, pair, pair_ranges};
@@ -42,9 +42,13 @@ impl<F: Function> Op for Binary<F> {
     fn eval(&self, io: Io<'_>) -> Result<(), OpError> {
         let (inputs, out) = pair(io, self.broadcast);
         zip::<i32, bool>(inputs, out, &|a, b, out| {
-            for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
-                *out = F::apply(a != 0, b != 0);
-            }
+            each_pair(
+                a,
+                b,
+                out,
+                #[inline(always)]
+                |a, b| F::apply(a != 0, b != 0),
+            );
         });
         Ok(())
     }

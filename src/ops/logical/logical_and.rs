@@ -8,6 +8,7 @@ use super::binary::Function;
 pub(crate) struct LogicalAnd;
 
 impl Function for LogicalAnd {
+    #[inline(always)]
     fn apply(a: bool, b: bool) -> bool {
         a && b
     }

@@ -8,6 +8,7 @@ use super::binary::Function;
 pub(crate) struct LogicalOr;
 
 impl Function for LogicalOr {
+    #[inline(always)]
     fn apply(a: bool, b: bool) -> bool {
         a || b
     }

@@ -10,6 +10,7 @@ use super::binary::Function;
 pub(crate) struct LogicalXor;
 
 impl Function for LogicalXor {
+    #[inline(always)]
     fn apply(a: bool, b: bool) -> bool {
         a != b
     }

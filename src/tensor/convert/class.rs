@@ -3,7 +3,7 @@
 use bytemuck::{AnyBitPattern, Pod};
 
 use super::half;
-use crate::tensor::simd::vectorize;
+use crate::tensor::simd::vectorize_mut;
 use crate::tensor::{Element, ElementType, Tensor, float, pack};
 use ElementType as E;
 
@@ -61,7 +61,7 @@ pub(super) fn view_mut<T: Pod>(bytes: &mut [u8], start: usize, len: usize) -> &m
 /// Writes a function of each number, in a loop for the vectors of the machine.
 #[inline(always)]
 fn each<A: Copy, B>(data: &[A], out: &mut [B], f: impl Fn(A) -> B) {
-    vectorize(
+    vectorize_mut(
         #[inline(always)]
         || {
             for (out, &x) in out.iter_mut().zip(data) {
