@@ -1,8 +1,9 @@
 //! Picks runs of elements along an axis.
 
 use super::moving::{Mover, Word, copy_run, for_rows};
+use super::simd::{prefetch, vectorize};
 use crate::op::OpError;
-use crate::tensor::convert::widen;
+use crate::tensor::convert::{Compute, widen};
 use crate::tensor::{Class, Tensor};
 
 /// The position of an index that is out of range.
@@ -10,6 +11,26 @@ pub(crate) const OUTSIDE: usize = usize::MAX;
 
 /// How many indices are decoded at a time.
 pub(crate) const BLOCK: usize = 512;
+
+/// How many indices are decoded before runs of `inner` elements are picked. Single elements are
+/// picked after so few that the processor waits for indices and elements at the same time.
+pub(crate) fn decoded_for(inner: usize) -> usize {
+    if inner == 1 { 64 } else { BLOCK }
+}
+
+/// Asks for the memory of some indices that come after `next`.
+pub(crate) fn ask_for(indices: &Tensor, next: usize) {
+    let size = indices.element_type().bits() / 8;
+    for line in 0..8 {
+        prefetch(
+            indices.bytes().as_ptr(),
+            next.wrapping_mul(size) + FAR + line * LINE,
+        );
+    }
+}
+
+/// How far ahead indices are asked for, in bytes.
+const FAR: usize = 1024;
 
 /// Writes the positions along an axis of size `axis` that the indices `start..` mean, or
 /// [`OUTSIDE`]. With `from_end`, negative indices count from the end of the axis.
@@ -21,32 +42,50 @@ pub(crate) fn positions(
     out: &mut [usize],
 ) {
     let size = axis as u64;
-    // An index below zero is far above every size once its bits are taken as unsigned.
-    let inside = |position: u64| {
-        if position < size {
-            position as usize
-        } else {
-            OUTSIDE
-        }
-    };
+    let wrap = if from_end { size } else { 0 };
+    let (ty, len) = (indices.element_type(), out.len());
+    // The two types that nearly all indices have are read where they stand.
+    if let Some(indices) = i64::native(ty, indices.bytes()) {
+        return signed(&indices[start..start + len], size, wrap, out);
+    }
+    if let Some(indices) = i32::native(ty, indices.bytes()) {
+        return signed(&indices[start..start + len], size, wrap, out);
+    }
     for (k, out) in out.chunks_mut(BLOCK).enumerate() {
         let start = start + k * BLOCK;
-        if indices.element_type().class() == Some(Class::U64) {
+        if ty.class() == Some(Class::U64) {
             let mut block = [0u64; BLOCK];
             widen(indices, start, &mut block[..out.len()]);
             for (out, &index) in out.iter_mut().zip(&block) {
-                *out = inside(index);
+                *out = inside(index, size);
             }
         } else {
             let mut block = [0i64; BLOCK];
             widen(indices, start, &mut block[..out.len()]);
-            let wrap = if from_end { size } else { 0 };
-            for (out, &index) in out.iter_mut().zip(&block) {
-                let back = if index < 0 { wrap } else { 0 };
-                *out = inside(index.cast_unsigned().wrapping_add(back));
-            }
+            signed(&block[..out.len()], size, wrap, out);
         }
     }
+}
+
+#[inline(always)]
+fn inside(position: u64, size: u64) -> usize {
+    if position < size {
+        position as usize
+    } else {
+        OUTSIDE
+    }
+}
+
+/// The positions of indices to which `wrap` is added if they are negative.
+fn signed<I: Copy + Into<i64>>(indices: &[I], size: u64, wrap: u64, out: &mut [usize]) {
+    vectorize(|| {
+        for (out, &index) in out.iter_mut().zip(indices) {
+            let index: i64 = index.into();
+            let back = if index < 0 { wrap } else { 0 };
+            // An index below zero is far above every size once its bits are taken as unsigned.
+            *out = inside(index.cast_unsigned().wrapping_add(back), size);
+        }
+    });
 }
 
 /// The place of the first index that is out of range, in row-major order.
@@ -162,10 +201,26 @@ impl<'a> Gather<'a> {
             let n = out.len() / self.inner;
             return pick(block, &ready[first..first + n], self.inner, out);
         }
+        if self.inner == 1 {
+            let (ty, bytes, end) = (
+                self.indices.element_type(),
+                self.indices.bytes(),
+                first + out.len(),
+            );
+            let wrap = if self.from_end { self.axis as u64 } else { 0 };
+            if let Some(indices) = i64::native(ty, bytes) {
+                return pick_each(block, &indices[first..end], wrap, out);
+            }
+            if let Some(indices) = i32::native(ty, bytes) {
+                return pick_each(block, &indices[first..end], wrap, out);
+            }
+        }
         let mut some = [0; BLOCK];
-        for (k, out) in out.chunks_mut(BLOCK * self.inner).enumerate() {
+        let step = decoded_for(self.inner);
+        for (k, out) in out.chunks_mut(step * self.inner).enumerate() {
             let some = &mut some[..out.len() / self.inner];
-            let start = first + k * BLOCK;
+            let start = first + k * step;
+            ask_for(self.indices, start + some.len());
             positions(self.indices, self.axis, self.from_end, start, some);
             pick(block, some, self.inner, out);
         }
@@ -181,6 +236,25 @@ impl Mover for Gather<'_> {
     }
 }
 
+/// Writes the elements at indices to which `wrap` is added if they are negative; zeros for those
+/// out of range. In one loop the processor waits for indices and elements at the same time.
+fn pick_each<T: Word, I: Copy + Into<i64>>(block: &[T], indices: &[I], wrap: u64, out: &mut [T]) {
+    for (out, &index) in out.iter_mut().zip(indices) {
+        let index: i64 = index.into();
+        let back = if index < 0 { wrap } else { 0 };
+        let position = index.cast_unsigned().wrapping_add(back);
+        let element = usize::try_from(position).ok().and_then(|at| block.get(at));
+        *out = element.cloned().unwrap_or_default();
+    }
+}
+
+/// How many runs ahead of the one that is copied memory is asked for, and at most how many of
+/// their bytes: what follows comes by itself.
+const AHEAD: usize = 8;
+const AHEAD_BYTES: usize = 512;
+/// What memory gives at once.
+const LINE: usize = 64;
+
 /// Writes the runs of `inner` elements at the positions of a block; zeros for [`OUTSIDE`].
 pub(super) fn pick<T: Word>(block: &[T], positions: &[usize], inner: usize, out: &mut [T]) {
     if inner == 1 {
@@ -189,7 +263,15 @@ pub(super) fn pick<T: Word>(block: &[T], positions: &[usize], inner: usize, out:
         }
         return;
     }
-    for (out, &position) in out.chunks_exact_mut(inner).zip(positions) {
+    let size = size_of::<T>().max(1);
+    let ahead = inner.min(AHEAD_BYTES / size);
+    for (i, out) in out.chunks_exact_mut(inner).enumerate() {
+        if let Some(&next) = positions.get(i + AHEAD).filter(|&&next| next != OUTSIDE) {
+            for at in (0..ahead).step_by((LINE / size).max(1)) {
+                prefetch(block.as_ptr(), next * inner + at);
+            }
+        }
+        let position = positions[i];
         if position == OUTSIDE {
             out.fill(T::default());
         } else {

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::gather::{BLOCK, OUTSIDE, pick};
+use super::gather::{BLOCK, OUTSIDE, decoded_for, pick};
 use super::moving::{Mover, Word, for_rows};
 use super::tuples::Tuples;
 use crate::op::OpError;
@@ -38,9 +38,11 @@ impl<'a> GatherND<'a> {
     /// The slices from `first` on.
     fn slices<T: Word>(&self, data: &[T], first: usize, out: &mut [T]) {
         let mut some = [0; BLOCK];
-        for (k, mut out) in out.chunks_mut(BLOCK * self.slice).enumerate() {
-            let start = first + k * BLOCK;
+        let step = decoded_for(self.slice);
+        for (k, mut out) in out.chunks_mut(step * self.slice).enumerate() {
+            let start = first + k * step;
             let mut some = &mut some[..out.len() / self.slice];
+            self.tuples.ask_for(start + some.len());
             self.tuples.places(start, some);
             if let Some(bad) = some.iter().position(|&place| place == OUTSIDE) {
                 self.outside.fetch_min(start + bad, Ordering::Relaxed);

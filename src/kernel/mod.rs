@@ -50,6 +50,8 @@ pub(crate) mod resample;
 pub(crate) mod reverse_sequence;
 pub(crate) mod scan;
 pub(crate) mod scatter;
+mod scatter_arithmetic;
+mod scatter_reduce;
 pub(crate) mod scatter_slices;
 pub(crate) mod scratch;
 pub(crate) mod search;

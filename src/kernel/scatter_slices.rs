@@ -2,7 +2,7 @@
 
 use super::gather::OUTSIDE;
 use super::moving::{Mover, Word, copy_run, for_rows};
-use super::scatter::{BLOCK, Places};
+use super::scatter::Places;
 use super::tuples::Tuples;
 use crate::op::OpError;
 
@@ -120,32 +120,28 @@ impl Places for ScatterSlices {
         self.slab
     }
 
-    fn visit<T>(
-        &self,
-        slab: usize,
-        buffer: &mut [T],
-        read: impl Fn(usize, &mut [T]),
-        mut f: impl FnMut(usize, &T),
-    ) {
-        let first = slab * self.places.len() * self.slice;
-        if self.slice == 1 {
-            for (k, places) in self.places.chunks(BLOCK).enumerate() {
-                let buffer = &mut buffer[..places.len()];
-                read(first + k * BLOCK, buffer);
-                for (&place, element) in places.iter().zip(buffer.iter()) {
-                    f(place, element);
-                }
-            }
-            return;
-        }
-        for (i, &place) in self.places.iter().enumerate() {
-            for at in (0..self.slice).step_by(BLOCK) {
-                let buffer = &mut buffer[..BLOCK.min(self.slice - at)];
-                read(first + i * self.slice + at, buffer);
-                for (k, element) in buffer.iter().enumerate() {
-                    f(place * self.slice + at + k, element);
-                }
+    fn updates(&self) -> usize {
+        self.places.len() * self.slice
+    }
+
+    #[inline(always)]
+    fn visit(&self, slab: usize, ask: impl Fn(usize), mut f: impl FnMut(usize, usize)) {
+        let mut update = slab * self.places.len() * self.slice;
+        let ahead = self
+            .places
+            .iter()
+            .skip(AHEAD)
+            .chain(self.places.last().into_iter().cycle());
+        for (&place, &next) in self.places.iter().zip(ahead) {
+            ask(next * self.slice);
+            let first = place * self.slice;
+            for place in first..first + self.slice {
+                f(place, update);
+                update += 1;
             }
         }
     }
 }
+
+/// How many updates ahead their places are asked for.
+const AHEAD: usize = 16;

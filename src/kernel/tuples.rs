@@ -1,8 +1,11 @@
 //! Places that tuples of indices mean.
 
+use std::array;
+
 use smallvec::SmallVec;
 
-use super::gather::{BLOCK, OUTSIDE};
+use super::gather::{BLOCK, OUTSIDE, ask_for};
+use super::simd::vectorize;
 use crate::tensor::convert::{Compute, widen};
 use crate::tensor::{Class, Tensor};
 
@@ -26,11 +29,18 @@ impl<'a> Tuples<'a> {
         }
     }
 
+    /// Asks for the memory of some tuples that come after `next`.
+    pub(crate) fn ask_for(&self, next: usize) {
+        ask_for(self.indices, next.wrapping_mul(self.axes.len()));
+    }
+
     /// Writes the places, in row-major order of the axes, of the tuples `start..`;
     /// [`OUTSIDE`] where an index is out of range.
     pub(crate) fn places(&self, start: usize, out: &mut [usize]) {
         if self.axes.is_empty() {
             out.fill(0);
+        } else if self.native::<i64>(start, out) || self.native::<i32>(start, out) {
+            // Nearly all indices are of these types, which are read where they stand.
         } else if self.indices.element_type().class() == Some(Class::U64) {
             self.decode::<u64>(start, out, |index, _| index);
         } else if self.from_end {
@@ -42,6 +52,41 @@ impl<'a> Tuples<'a> {
             // Below zero is far above every size once the bits are taken as unsigned.
             self.decode::<i64>(start, out, |index, _| index.cast_unsigned());
         }
+    }
+
+    /// Decodes indices of this very type, if they are and make short tuples.
+    fn native<C: Compute + Into<i64>>(&self, start: usize, out: &mut [usize]) -> bool {
+        let indices = C::native(self.indices.element_type(), self.indices.bytes());
+        match (indices, self.axes.len()) {
+            (Some(indices), 1) => self.fixed::<1, C>(&indices[start..], out),
+            (Some(indices), 2) => self.fixed::<2, C>(&indices[start * 2..], out),
+            (Some(indices), 3) => self.fixed::<3, C>(&indices[start * 3..], out),
+            (Some(indices), 4) => self.fixed::<4, C>(&indices[start * 4..], out),
+            _ => return false,
+        }
+        true
+    }
+
+    /// Tuples of a length the compiler knows.
+    fn fixed<const N: usize, C: Copy + Into<i64>>(&self, indices: &[C], out: &mut [usize]) {
+        let axes: [(u64, u64, u64); N] = array::from_fn(|i| {
+            let (size, stride) = self.axes[i];
+            let back = if self.from_end { size } else { 0 };
+            (size as u64, stride as u64, back as u64)
+        });
+        vectorize(|| {
+            for (out, tuple) in out.iter_mut().zip(indices.as_chunks::<N>().0) {
+                let (mut place, mut outside) = (0u64, false);
+                for (&index, (size, stride, back)) in tuple.iter().zip(axes) {
+                    let index: i64 = index.into();
+                    let back = if index < 0 { back } else { 0 };
+                    let position = index.cast_unsigned().wrapping_add(back);
+                    outside |= position >= size;
+                    place = place.wrapping_add(position.wrapping_mul(stride));
+                }
+                *out = if outside { OUTSIDE } else { place as usize };
+            }
+        });
     }
 
     fn decode<C: Compute>(

@@ -158,7 +158,7 @@ impl Op for ScatterElementsUpdate {
         if data.is_empty() {
             return Err(out_of_range(indices, 0, axis, size, self.from_end));
         }
-        let scatter = Scatter::new(data.shape(), indices, axis);
+        let mut scatter = Scatter::new(data.shape(), indices, axis);
         if let Some(position) = scatter.outside(self.from_end) {
             return Err(out_of_range(indices, position, axis, size, self.from_end));
         }

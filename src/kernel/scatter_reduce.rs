@@ -1,0 +1,299 @@
+//! Combines updates with the elements at their places.
+
+use rayon::prelude::*;
+
+use super::scatter::{Piece, Places, scatter};
+use super::scatter_arithmetic::Arithmetic;
+use crate::op::OpError;
+use crate::tensor::convert::{narrow, widen};
+use crate::tensor::{Class, ElementType, Tensor};
+
+/// How an update is combined with the element it meets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reduction {
+    Sum,
+    /// The element minus its updates.
+    Sub,
+    Prod,
+    /// The update, unless the element is less: an element that is not a number is replaced.
+    Min,
+    /// The update, unless the element is greater: an element that is not a number is replaced.
+    Max,
+    /// The element, unless the update is less: an element that is not a number stays.
+    KeptMin,
+    /// The element, unless the update is greater: an element that is not a number stays.
+    KeptMax,
+    Mean,
+    /// Whether they differ, of booleans.
+    Xor,
+}
+
+/// Combines the updates with the data. All indices are in range.
+///
+/// # Errors
+/// When memory runs out.
+pub(crate) fn reduce<P: Places>(
+    scatter: &P,
+    reduction: Reduction,
+    use_init_val: bool,
+    inputs: [&Tensor; 2],
+    output: &mut Tensor,
+) -> Result<(), OpError> {
+    let [data, updates] = inputs;
+    let ty = data.element_type();
+    // On booleans the sum is OR and the product AND: the greater and the lesser.
+    let reduction = match reduction {
+        Reduction::Sum if ty == ElementType::Boolean => Reduction::Max,
+        Reduction::Prod if ty == ElementType::Boolean => Reduction::Min,
+        Reduction::Sub if ty == ElementType::Boolean => Reduction::Xor,
+        other => other,
+    };
+    let work = Work {
+        scatter,
+        reduction,
+        use_init_val,
+        data,
+        updates,
+    };
+    match ty.class() {
+        Some(Class::F32) => work.run::<f32>(output),
+        Some(Class::F64) => work.run::<f64>(output),
+        Some(Class::I64) if ty == ElementType::I32 => work.run::<i32>(output),
+        Some(Class::I64) => work.run::<i64>(output),
+        Some(Class::U64) => work.run::<u64>(output),
+        None => Err(OpError::unsupported(format!("{ty} cannot be reduced"))),
+    }
+}
+
+struct Work<'a, P> {
+    scatter: &'a P,
+    reduction: Reduction,
+    use_init_val: bool,
+    data: &'a Tensor,
+    updates: &'a Tensor,
+}
+
+/// Narrow types are widened about this many elements at a time.
+const GROUP: usize = 256 << 10;
+/// Where there are this many times fewer updates than elements, only the elements they meet are
+/// looked at.
+const FEW: usize = 4;
+/// What one thread sorts updates into at a time, in elements.
+const PIECE: usize = 64 << 10;
+
+impl<P: Places> Work<'_, P> {
+    fn run<C: Arithmetic>(&self, output: &mut Tensor) -> Result<(), OpError> {
+        if output.is_empty() {
+            return Ok(());
+        }
+        let (ty, len) = (output.element_type(), output.len());
+        let few = self.scatter.updates().saturating_mul(FEW) < len;
+        let fits = u32::try_from(len).is_ok() && !ty.is_packed();
+        let native = C::native(ty, self.updates.bytes());
+        if few && fits && (native.is_none() || self.reduction == Reduction::Mean) {
+            return self.few::<C>(output);
+        }
+        if let (Some(updates), Some(data)) = (native, C::native(ty, self.data.bytes())) {
+            let out = output.as_mut_slice::<C>()?;
+            self.slabs(0, data, updates, out);
+            return Ok(());
+        }
+        self.groups::<C>(output)
+    }
+
+    /// Widens some slabs at a time, and all their updates.
+    fn groups<C: Arithmetic>(&self, output: &mut Tensor) -> Result<(), OpError> {
+        let (slab, len) = (self.scatter.slab(), output.len());
+        // Packed elements are narrowed from a multiple of 8 on.
+        let group = (GROUP / slab).max(1).next_multiple_of(8) * slab;
+        let mut wide = allocate::<C>(group.min(len))?;
+        let mut out = allocate::<C>(group.min(len))?;
+        let mut updates = allocate::<C>(self.updates.len())?;
+        widen_all(self.updates, &mut updates);
+        for start in (0..len).step_by(group) {
+            let n = group.min(len - start);
+            widen(self.data, start, &mut wide[..n]);
+            self.slabs(start / slab, &wide[..n], &updates, &mut out[..n]);
+            narrow(&out[..n], output, start);
+        }
+        Ok(())
+    }
+
+    /// Applies the updates to slabs from `first` on, which `data` holds.
+    fn slabs<C: Arithmetic>(&self, first: usize, data: &[C], updates: &[C], out: &mut [C]) {
+        let begin = |start: usize, piece: &mut [C]| {
+            piece.copy_from_slice(&data[start..start + piece.len()]);
+        };
+        scatter(self.scatter, first, out, begin, |piece| {
+            match self.reduction {
+                Reduction::Mean => self.mean(updates, piece),
+                _ => self.piece(updates, piece),
+            }
+        });
+    }
+
+    fn piece<C: Arithmetic>(&self, updates: &[C], piece: &mut Piece<'_, P, C>) {
+        if !self.use_init_val {
+            let neutral = self.neutral();
+            piece.each(|_, element, _| *element = neutral);
+        }
+        self.combine::<C>(Fold(updates, piece));
+    }
+
+    /// What an update that is combined with it leaves as it is.
+    fn neutral<C: Arithmetic>(&self) -> C {
+        match self.reduction {
+            Reduction::Sum | Reduction::Sub | Reduction::Xor | Reduction::Mean => C::default(),
+            Reduction::Prod => C::ONE,
+            Reduction::Min | Reduction::KeptMin => C::GREATEST,
+            Reduction::Max | Reduction::KeptMax => C::LEAST,
+        }
+    }
+
+    /// Gives the reduction as a function to `then`.
+    fn combine<C: Arithmetic>(&self, mut then: impl Then<C>) {
+        match self.reduction {
+            Reduction::Sum | Reduction::Mean => then.with(C::plus),
+            Reduction::Sub => then.with(C::minus),
+            Reduction::Prod => then.with(C::times),
+            Reduction::Xor => then.with(|a, b| if a == b { C::default() } else { C::ONE }),
+            Reduction::KeptMin => then.with(|a, b| if b < a { b } else { a }),
+            Reduction::KeptMax => then.with(|a, b| if b > a { b } else { a }),
+            Reduction::Min => then.with(C::lesser),
+            Reduction::Max => then.with(C::greater),
+        }
+    }
+
+    /// Sums stand in the output while they are added up.
+    fn mean<C: Arithmetic>(&self, updates: &[C], piece: &mut Piece<'_, P, C>) {
+        let len = piece.out.len();
+        // Zero pages until they are touched.
+        let (mut counts, mut highs) = (vec![0usize; len], vec![C::High::default(); len]);
+        let init = self.use_init_val;
+        piece.each(|at, element, update| {
+            if counts[at] == 0 && !init {
+                *element = updates[update];
+            } else {
+                element.add(&mut highs[at], updates[update]);
+            }
+            counts[at] += 1;
+        });
+        for ((element, &count), high) in piece.out.iter_mut().zip(&counts).zip(highs) {
+            if count > 0 {
+                *element = element.divide(high, count + usize::from(init));
+            }
+        }
+    }
+
+    /// Sorts the updates by their places, so that only elements that are met are widened, and
+    /// nothing is kept for the others.
+    fn few<C: Arithmetic>(&self, output: &mut Tensor) -> Result<(), OpError> {
+        let (ty, slab) = (output.element_type(), self.scatter.slab());
+        let mut order: Vec<(u32, u32)> = Vec::new();
+        order
+            .try_reserve_exact(self.scatter.updates())
+            .map_err(|_| {
+                let bytes = self.scatter.updates().saturating_mul(8);
+                OpError::limit(format!("cannot allocate {bytes} bytes"))
+            })?;
+        for i in 0..output.len() / slab {
+            // Both numbers are below the number of elements, which fits.
+            let push = |place: usize, update: usize| {
+                order.push(((i * slab + place) as u32, update as u32))
+            };
+            self.scatter.visit(i, |_| {}, push);
+        }
+        // No two are equal: the order does not depend on how they are sorted.
+        if rayon::current_num_threads() > 1 {
+            order.par_sort_unstable();
+        } else {
+            order.sort_unstable();
+        }
+        let size = ty.bits() / 8;
+        let data = self.data.bytes();
+        let pieces = output.bytes_mut().par_chunks_mut(PIECE * size).enumerate();
+        pieces.for_each(|(i, out)| {
+            let start = i * PIECE;
+            out.copy_from_slice(&data[start * size..][..out.len()]);
+            let end = start + out.len() / size;
+            let from = order.partition_point(|&(place, _)| (place as usize) < start);
+            let to = order.partition_point(|&(place, _)| (place as usize) < end);
+            for group in order[from..to].chunk_by(|a, b| a.0 == b.0) {
+                let place = group[0].0 as usize;
+                let result = self.one::<C>(place, group);
+                C::narrow_bytes(&[result], ty, out, place - start);
+            }
+        });
+        Ok(())
+    }
+
+    /// What becomes of the element at a place.
+    fn one<C: Arithmetic>(&self, place: usize, group: &[(u32, u32)]) -> C {
+        let number = |tensor: &Tensor, at: usize| {
+            let mut number = [C::default()];
+            widen(tensor, at, &mut number);
+            number[0]
+        };
+        let mut updates = group.iter().map(|&(_, i)| number(self.updates, i as usize));
+        if self.reduction == Reduction::Mean {
+            let first = if self.use_init_val {
+                Some(number(self.data, place))
+            } else {
+                updates.next()
+            };
+            let (mut sum, mut high) = (first.unwrap_or_default(), C::High::default());
+            updates.for_each(|x| sum.add(&mut high, x));
+            return sum.divide(high, group.len() + usize::from(self.use_init_val));
+        }
+        let first = if self.use_init_val {
+            number(self.data, place)
+        } else {
+            self.neutral()
+        };
+        let mut result = first;
+        self.combine::<C>(One(&mut updates, &mut result));
+        result
+    }
+}
+
+fn allocate<C: Arithmetic>(len: usize) -> Result<Vec<C>, OpError> {
+    let mut wide = Vec::new();
+    wide.try_reserve_exact(len).map_err(|_| {
+        let bytes = len.saturating_mul(size_of::<C>());
+        OpError::limit(format!("cannot allocate {bytes} bytes"))
+    })?;
+    wide.resize(len, C::default());
+    Ok(wide)
+}
+
+fn widen_all<C: Arithmetic>(tensor: &Tensor, out: &mut [C]) {
+    let pieces = out.par_chunks_mut(PIECE).enumerate();
+    pieces.for_each(|(i, out)| widen(tensor, i * PIECE, out));
+}
+
+/// What is done with a function of two elements.
+trait Then<C> {
+    fn with(&mut self, f: impl Fn(C, C) -> C);
+}
+
+/// Applies the updates of a piece.
+struct Fold<'a, 'p, P, C>(&'a [C], &'a mut Piece<'p, P, C>);
+
+impl<P: Places, C: Arithmetic> Then<C> for Fold<'_, '_, P, C> {
+    fn with(&mut self, f: impl Fn(C, C) -> C) {
+        let Self(updates, piece) = self;
+        piece.each(|_, element, update| *element = f(*element, updates[update]));
+    }
+}
+
+/// Folds updates into one element.
+struct One<'a, I, C>(&'a mut I, &'a mut C);
+
+impl<I: Iterator<Item = C>, C: Arithmetic> Then<C> for One<'_, I, C> {
+    fn with(&mut self, f: impl Fn(C, C) -> C) {
+        let Self(updates, result) = self;
+        for update in updates.by_ref() {
+            **result = f(**result, update);
+        }
+    }
+}
