@@ -28,6 +28,7 @@ pub(super) struct Weights {
 }
 
 /// The second input.
+#[allow(clippy::large_enum_variant)] // there are only so many operations
 enum Stored {
     /// Of `f32`.
     Plain(Tensor, OnceLock<PackedRight<f32>>),
@@ -47,6 +48,7 @@ enum Stored {
 /// are broadcast to them and are the same for all terms of a group.
 ///
 /// `None` if the operation or the weights are others. What is prepared takes input 0, of `f32`.
+#[allow(dead_code)] // a pass over graphs calls it
 pub(crate) fn compressed(
     op: &dyn Op,
     weights: &Tensor,
