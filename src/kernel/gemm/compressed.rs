@@ -3,15 +3,14 @@
 use std::fmt;
 use std::ops::Range;
 
-use half::f16;
-use half::slice::HalfFloatSliceExt;
-use pulp::Arch;
+use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::Panels;
+use super::lanes::{Lanes, dispatch};
 use super::pack::Line;
-use super::tile::TileSize;
-use crate::kernel::simd::vectorize;
+use super::tile::{Target, TileSize, write};
+use super::widen::{Bfloat16, Code, Float16, I4, I8, Known, U4, U8, read};
 use crate::tensor::convert::Compute;
 use crate::tensor::{ElementType, Tensor, pack};
 
@@ -114,29 +113,6 @@ impl Compressed<'_> {
     }
 }
 
-/// How the elements of a panel are stored. Two codes of four bits share a byte: that of a column in
-/// the first half of the panel, in the low bits, and that of the same place in the second half.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Code {
-    U4,
-    I4,
-    U8,
-    I8,
-    F16,
-    Bf16,
-}
-
-impl Code {
-    /// The bytes of so many elements.
-    fn bytes(self, elements: usize) -> usize {
-        match self {
-            Self::U4 | Self::I4 => elements / 2,
-            Self::U8 | Self::I8 => elements,
-            Self::F16 | Self::Bf16 => 2 * elements,
-        }
-    }
-}
-
 /// The right side of products, packed in a narrow type.
 #[derive(Clone)]
 pub(crate) struct PackedNarrow {
@@ -145,6 +121,7 @@ pub(crate) struct PackedNarrow {
     code: Code,
     sizes: Sizes,
     width: usize,
+    arch: Arch,
     zero_points: Option<Vec<f32>>,
     scales: Option<Vec<f32>>,
     /// Whether what is widened is rounded to `f16`.
@@ -193,50 +170,194 @@ impl PackedNarrow {
             code,
             sizes,
             width,
+            arch,
             zero_points: each(of.zero_point),
             scales: each(of.scale),
             half: of.half,
         })
     }
 
-    /// The bytes of some terms of a panel.
-    fn codes(&self, panel: usize, terms: Range<usize>) -> &[u8] {
+    /// The lines of some terms of a panel, all of one group: codes, zero points and scales.
+    fn lines(&self, panel: usize, terms: Range<usize>) -> Lines<'_> {
         let from = (panel * Panels::rows(self) + terms.start) * self.width;
         let bytes: &[u8] = bytemuck::cast_slice(&self.memory);
-        &bytes[self.code.bytes(from)..][..self.code.bytes(terms.len() * self.width)]
+        let group = panel * self.sizes.groups + terms.start / self.sizes.size;
+        let numbers = |all: &'_ Option<Vec<f32>>| -> Option<Range<usize>> {
+            all.as_ref()
+                .map(|_| group * self.width..(group + 1) * self.width)
+        };
+        let zero_points = numbers(&self.zero_points).zip(self.zero_points.as_deref());
+        let scales = numbers(&self.scales).zip(self.scales.as_deref());
+        Lines {
+            codes: &bytes[self.code.bytes(from)..][..self.code.bytes(terms.len() * self.width)],
+            size: self.code.bytes(self.width),
+            zero_points: zero_points.map(|(range, all)| &all[range]),
+            scales: scales.map(|(range, all)| &all[range]),
+        }
     }
 
-    /// Writes terms of one group.
-    fn write_group<const W: usize>(&self, panel: usize, terms: Range<usize>, out: &mut [f32]) {
-        let group = panel * self.sizes.groups + terms.start / self.sizes.size;
-        let numbers = |all: &Option<Vec<f32>>| -> Option<[f32; W]> {
-            all.as_ref()?[group * W..].first_chunk().copied()
-        };
-        let (zero, scale) = (numbers(&self.zero_points), numbers(&self.scales));
-        let codes = self.codes(panel, terms);
+    /// Some terms, cut where a group begins.
+    fn groups(&self, terms: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+        let size = self.sizes.size;
+        let mut first = terms.start;
+        std::iter::from_fn(move || {
+            let from = first;
+            first = terms.end.min((from / size + 1) * size);
+            (from < terms.end).then_some(from..first)
+        })
+    }
+
+    /// Calls an operation compiled for the way the elements are stored.
+    fn dispatch<F>(&self, op: F)
+    where
+        With<U4, F>: WithSimd,
+        With<I4, F>: WithSimd,
+        With<U8, F>: WithSimd,
+        With<I8, F>: WithSimd,
+        With<Float16, F>: WithSimd,
+        With<Bfloat16, F>: WithSimd,
+    {
+        macro_rules! call {
+            ($Code:expr) => {{
+                dispatch(self.arch, With($Code, op));
+            }};
+        }
         match self.code {
-            Code::U4 => vectorize(|| halves(codes, out, zero, scale, |x| f32::from(x & 15))),
-            Code::I4 => vectorize(|| {
-                let number = |x: u8| f32::from((x << 4).cast_signed() >> 4);
-                halves(codes, out, zero, scale, number);
-            }),
-            Code::U8 => vectorize(|| bytes(codes, out, zero, scale, f32::from)),
-            Code::I8 => vectorize(|| {
-                bytes(codes, out, zero, scale, |x| f32::from(x.cast_signed()));
-            }),
-            Code::F16 => {
-                let codes: &[f16] = bytemuck::cast_slice(codes);
-                codes.convert_to_f32_slice(out);
-                vectorize(|| affine(out, zero, scale));
+            Code::U4 => call!(U4),
+            Code::I4 => call!(I4),
+            Code::U8 => call!(U8),
+            Code::I8 => call!(I8),
+            Code::F16 => call!(Float16),
+            Code::Bf16 => call!(Bfloat16),
+        }
+    }
+}
+
+/// An operation, and how the elements it reads are stored.
+struct With<C, F>(C, F);
+
+/// Some lines of codes, of one group.
+struct Lines<'a> {
+    codes: &'a [u8],
+    /// The bytes of a line.
+    size: usize,
+    zero_points: Option<&'a [f32]>,
+    scales: Option<&'a [f32]>,
+}
+
+impl Lines<'_> {
+    /// Two vectors of the numbers of a line, or of another number.
+    #[inline(always)]
+    fn pair<S: Simd>(simd: S, numbers: Option<&[f32]>, other: f32) -> [S::f32s; 2] {
+        match numbers {
+            Some(numbers) => match S::as_simd_f32s(numbers).0 {
+                [a, b, ..] => [*a, *b],
+                _ => [simd.splat_f32s(other); 2],
+            },
+            None => [simd.splat_f32s(other); 2],
+        }
+    }
+}
+
+/// Walks over lines: `$b` is the two vectors of a line. A macro, since a closure would not be compiled
+/// for the vectors of its surroundings.
+macro_rules! for_lines {
+    ($C:ty, $S:ty, $simd:expr, $lines:expr, $others:expr, |$b:ident, $other:ident| $body:block) => {{
+        let (simd, lines) = ($simd, $lines);
+        let [zero, other_zero] = Lines::pair(simd, lines.zero_points, 0.0);
+        let [scale, other_scale] = Lines::pair(simd, lines.scales, 1.0);
+        let affine = (lines.zero_points.is_some(), lines.scales.is_some());
+        let pairs = lines.codes.chunks_exact(lines.size).zip($others);
+        match affine {
+            (false, false) => {
+                for (line, $other) in pairs {
+                    let $b = read::<$C, $S>(simd, line);
+                    $body
+                }
             }
-            Code::Bf16 => {
-                let codes: &[u16] = bytemuck::cast_slice(codes);
-                vectorize(|| {
-                    for (out, &x) in out.iter_mut().zip(codes) {
-                        *out = f32::from_bits(u32::from(x) << 16);
+            (false, true) => {
+                for (line, $other) in pairs {
+                    let [x, y] = read::<$C, $S>(simd, line);
+                    let $b = [simd.mul_f32s(x, scale), simd.mul_f32s(y, other_scale)];
+                    $body
+                }
+            }
+            (true, _) => {
+                for (line, $other) in pairs {
+                    let [x, y] = read::<$C, $S>(simd, line);
+                    let (x, y) = (simd.sub_f32s(x, zero), simd.sub_f32s(y, other_zero));
+                    let $b = [simd.mul_f32s(x, scale), simd.mul_f32s(y, other_scale)];
+                    $body
+                }
+            }
+        }
+    }};
+}
+
+/// Writes lines as numbers.
+struct Write<'a> {
+    lines: Lines<'a>,
+    out: &'a mut [f32],
+}
+
+impl<C: Known> WithSimd for With<C, Write<'_>> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Write { lines, out } = self.1;
+        let out = S::as_mut_simd_f32s(out).0.as_chunks_mut::<2>().0;
+        for_lines!(C, S, simd, lines, out, |b, out| { *out = b });
+    }
+}
+
+/// Multiplies few rows with some columns. Of the rows, the elements of a term stand side by side.
+struct Few<'a, 'c> {
+    a: &'a [f32],
+    rows: usize,
+    b: &'a PackedNarrow,
+    columns: Range<usize>,
+    target: &'a mut Target<'c, f32>,
+    add: bool,
+}
+
+impl<C: Known> WithSimd for With<C, Few<'_, '_>> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        match self.1.rows {
+            1 => self.1.multiply::<C, S, 1>(simd),
+            2 => self.1.multiply::<C, S, 2>(simd),
+            3 => self.1.multiply::<C, S, 3>(simd),
+            _ => self.1.multiply::<C, S, 4>(simd),
+        }
+    }
+}
+
+impl Few<'_, '_> {
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop)] // so that the sums stay in registers
+    fn multiply<C: Known, S: Simd, const R: usize>(self, simd: S) {
+        let (width, k) = (self.b.width, Panels::rows(self.b));
+        let a = self.a.as_chunks::<R>().0;
+        for start in self.columns.clone().step_by(width) {
+            let mut sums = [[simd.splat_f32s(0.0); 2]; R];
+            for terms in self.b.groups(0..k) {
+                let a = &a[terms.clone()];
+                let lines = self.b.lines(start / width, terms);
+                for_lines!(C, S, simd, lines, a, |b, a| {
+                    for r in 0..R {
+                        let x = simd.splat_f32s(a[r]);
+                        sums[r][0] = <f32 as Lanes>::mul_add(simd, x, b[0], sums[r][0]);
+                        sums[r][1] = <f32 as Lanes>::mul_add(simd, x, b[1], sums[r][1]);
                     }
-                    affine(out, zero, scale);
                 });
+            }
+            let end = self.columns.end.min(start + width);
+            let at = start - self.columns.start..end - self.columns.start;
+            for (r, sums) in sums.iter().enumerate() {
+                write(simd, sums, self.target.row(r, at.clone()), self.add);
             }
         }
         if self.half && self.scales.is_some() {
@@ -266,85 +387,36 @@ impl Panels<f32> for PackedNarrow {
 
     fn write(&self, rows: Range<usize>, columns: Range<usize>, width: usize, panel: &mut [f32]) {
         assert_eq!(width, self.width, "panels are as wide as they were packed");
-        let mut first = rows.start;
         let mut rest = panel;
-        while first < rows.end {
-            let end = rows
-                .end
-                .min((first / self.sizes.size + 1) * self.sizes.size);
-            let (out, others) = rest.split_at_mut((end - first) * width);
-            match width {
-                8 => self.write_group::<8>(columns.start / 8, first..end, out),
-                16 => self.write_group::<16>(columns.start / 16, first..end, out),
-                _ => self.write_group::<32>(columns.start / 32, first..end, out),
-            }
-            (first, rest) = (end, others);
+        for terms in self.groups(rows) {
+            let (out, others) = rest.split_at_mut(terms.len() * width);
+            let lines = self.lines(columns.start / width, terms);
+            self.dispatch(Write { lines, out });
+            rest = others;
         }
     }
-}
 
-/// `(x - zero) * scale` for the columns of a panel.
-#[inline(always)]
-fn one<const W: usize>(x: [f32; W], zero: &Option<[f32; W]>, scale: &Option<[f32; W]>) -> [f32; W] {
-    let mut x = x;
-    if let Some(zero) = zero {
-        for (x, zero) in x.iter_mut().zip(zero) {
-            *x -= zero;
+    fn multiply_few(
+        &self,
+        a: &[f32],
+        rows: usize,
+        columns: Range<usize>,
+        target: &mut Target<'_, f32>,
+        add: bool,
+    ) -> bool {
+        // The sums of more rows do not stay in registers.
+        if rows > 4 {
+            return false;
         }
-    }
-    if let Some(scale) = scale {
-        for (x, scale) in x.iter_mut().zip(scale) {
-            *x *= scale;
-        }
-    }
-    x
-}
-
-#[inline(always)]
-fn affine<const W: usize>(out: &mut [f32], zero: Option<[f32; W]>, scale: Option<[f32; W]>) {
-    if zero.is_some() || scale.is_some() {
-        for out in out.as_chunks_mut::<W>().0 {
-            *out = one(*out, &zero, &scale);
-        }
-    }
-}
-
-#[inline(always)]
-fn bytes<const W: usize>(
-    codes: &[u8],
-    out: &mut [f32],
-    zero: Option<[f32; W]>,
-    scale: Option<[f32; W]>,
-    number: impl Fn(u8) -> f32,
-) {
-    let codes = codes.as_chunks::<W>().0;
-    for (out, codes) in out.as_chunks_mut::<W>().0.iter_mut().zip(codes) {
-        let mut x = [0.0; W];
-        for (x, &code) in x.iter_mut().zip(codes) {
-            *x = number(code);
-        }
-        *out = one(x, &zero, &scale);
-    }
-}
-
-/// `number` is given a byte of which the low half counts.
-#[inline(always)]
-fn halves<const W: usize>(
-    codes: &[u8],
-    out: &mut [f32],
-    zero: Option<[f32; W]>,
-    scale: Option<[f32; W]>,
-    number: impl Fn(u8) -> f32,
-) {
-    let codes = codes.chunks_exact(W / 2);
-    for (out, codes) in out.as_chunks_mut::<W>().0.iter_mut().zip(codes) {
-        let mut x = [0.0; W];
-        let (low, high) = x.split_at_mut(W / 2);
-        for ((low, high), &code) in low.iter_mut().zip(high).zip(codes) {
-            *low = number(code);
-            *high = number(code >> 4);
-        }
-        *out = one(x, &zero, &scale);
+        self.dispatch(Few {
+            a,
+            rows,
+            b: self,
+            columns,
+            target,
+            add,
+        });
+        true
     }
 }
 

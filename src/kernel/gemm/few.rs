@@ -79,6 +79,7 @@ impl<T: Lanes> Few<'_, '_, '_, T> {
     /// Rows of `b`, some of them at a time, are added to `R` rows of the result, each times a factor.
     /// The sums stay in the nearest cache, vectors of different rows side by side.
     #[inline(always)]
+    #[allow(clippy::needless_range_loop)]
     fn lines_of<S: Simd, const R: usize>(&mut self, simd: S, i: usize, memory: &mut [T]) {
         let (k, lanes) = (self.b.rows, T::lanes::<S>());
         for start in self.columns.clone().step_by(COLUMNS) {
@@ -182,6 +183,7 @@ impl<T: Lanes> Few<'_, '_, '_, T> {
 
     /// The sums of `R` rows and `C` columns.
     #[inline(always)]
+    #[allow(clippy::needless_range_loop)] // so that the sums stay in registers
     fn dots<S: Simd, const R: usize, const C: usize>(&mut self, simd: S, i: usize, j: usize) {
         let k = self.b.rows;
         let mut row = i;
@@ -244,6 +246,7 @@ fn split<T: Lanes, S: Simd, const N: usize>(
 
 /// Adds vectors, each times a factor, to a sum for each row.
 #[inline(always)]
+#[allow(clippy::needless_range_loop)] // so that the sums stay in registers
 fn add_lines<T: Lanes, S: Simd, const R: usize, const L: usize>(
     simd: S,
     factors: &[[T; L]; R],

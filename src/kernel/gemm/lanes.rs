@@ -100,7 +100,7 @@ mod x86 {
     #[inline(always)]
     pub(super) fn transpose<S: Simd>(simd: S, rows: [[f32; 4]; 4]) -> Option<[[f32; 4]; 4]> {
         let sse = avx2(simd)?.sse;
-        let [a, b, c, d]: [__m128; 4] = rows.map(|row| must_cast(row));
+        let [a, b, c, d]: [__m128; 4] = rows.map(must_cast);
         let (low_ab, low_cd) = (sse._mm_unpacklo_ps(a, b), sse._mm_unpacklo_ps(c, d));
         let (high_ab, high_cd) = (sse._mm_unpackhi_ps(a, b), sse._mm_unpackhi_ps(c, d));
         Some([

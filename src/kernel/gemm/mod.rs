@@ -13,6 +13,7 @@ mod product;
 #[cfg(test)]
 mod tests;
 mod tile;
+mod widen;
 
 use pulp::Arch;
 

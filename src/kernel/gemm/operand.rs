@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use super::tile::Target;
 use super::{Matrix, PackedLeft, PackedRight};
 
 /// The left side of a product.
@@ -42,6 +43,19 @@ pub(crate) trait Panels<T>: Sync {
     /// Called from several threads, for a few hundred rows and 8 to 32 columns at a time, in any
     /// order; `columns` begins at a multiple of `width`. A panel may be asked for more than once.
     fn write(&self, rows: Range<usize>, columns: Range<usize>, width: usize, panel: &mut [T]);
+
+    /// Multiplies few rows with some columns directly, if that is faster than by panels; answers
+    /// whether it was done. Of the rows, the elements of a term stand side by side.
+    fn multiply_few(
+        &self,
+        _a: &[T],
+        _rows: usize,
+        _columns: Range<usize>,
+        _target: &mut Target<'_, T>,
+        _add: bool,
+    ) -> bool {
+        false
+    }
 }
 
 impl<'a, T> From<Matrix<'a, T>> for Left<'a, T> {

@@ -288,7 +288,18 @@ impl<T: Lanes> Plan<'_, T> {
 
     /// A part, on this thread.
     fn part(&self, a: Side<'_, T>, terms: &Range<usize>, mut part: Part<'_, T>) {
-        for from in part.columns.clone().step_by(self.strip) {
+        let columns = part.columns.clone();
+        if let (Source::Panels(panels), true) = (self.b, part.rows.len() <= self.tile.rows)
+            && part.rows.start == 0
+            && *terms == (0..self.k())
+        {
+            let (rows, target) = (part.rows.len(), &mut part.target);
+            if panels.multiply_few(a.data, rows, columns.clone(), target, self.how.accumulate) {
+                part.finish(0..rows, 0..columns.len(), self.n, self.how);
+                return;
+            }
+        }
+        for from in columns.step_by(self.strip) {
             let columns = from..part.columns.end.min(from + self.strip);
             for first in terms.clone().step_by(self.terms) {
                 let count = self.terms.min(terms.end - first);

@@ -63,7 +63,7 @@ impl<'a, T> Side<'a, T> {
 }
 
 /// The part of the result that one thread computes.
-pub(super) enum Target<'c, T> {
+pub(crate) enum Target<'c, T> {
     /// Whole rows of so many elements.
     Rows(&'c mut [T], usize),
     /// A piece of each row.
@@ -177,7 +177,7 @@ impl<T: Lanes> Block<'_, '_, T> {
 
 /// Writes sums to their elements, or adds them to those.
 #[inline(always)]
-fn write<T: Lanes, S: Simd, const N: usize>(
+pub(super) fn write<T: Lanes, S: Simd, const N: usize>(
     simd: S,
     sums: &[T::Vector<S>; N],
     out: &mut [T],

@@ -28,6 +28,7 @@ pub(super) struct Weights {
 }
 
 /// The second input.
+#[allow(clippy::large_enum_variant)] // there are only so many operations
 enum Stored {
     /// Of `f32`.
     Plain(Tensor, OnceLock<PackedRight<f32>>),
@@ -50,6 +51,7 @@ enum Stored {
 /// With `half` all this is computed in `f16`, and converted then.
 ///
 /// `None` if the operation or the weights are others. What is prepared takes input 0, of `f32`.
+#[allow(dead_code)] // a pass over graphs calls it
 pub(crate) fn compressed(
     op: &dyn Op,
     weights: &Tensor,
