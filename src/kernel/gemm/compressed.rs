@@ -3,6 +3,8 @@
 use std::fmt;
 use std::ops::Range;
 
+use half::f16;
+use half::slice::HalfFloatSliceExt;
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
@@ -175,6 +177,11 @@ impl PackedNarrow {
             scales: each(of.scale),
             half: of.half,
         })
+    }
+
+    /// Whether what is widened is not exact in `f16`, but must be of it.
+    fn rounds(&self) -> bool {
+        self.half && self.scales.is_some()
     }
 
     /// The lines of some terms of a panel, all of one group: codes, zero points and scales.
@@ -360,9 +367,6 @@ impl Few<'_, '_> {
                 write(simd, sums, self.target.row(r, at.clone()), self.add);
             }
         }
-        if self.half && self.scales.is_some() {
-            round_to_half(out);
-        }
     }
 }
 
@@ -391,7 +395,13 @@ impl Panels<f32> for PackedNarrow {
         for terms in self.groups(rows) {
             let (out, others) = rest.split_at_mut(terms.len() * width);
             let lines = self.lines(columns.start / width, terms);
-            self.dispatch(Write { lines, out });
+            self.dispatch(Write {
+                lines,
+                out: &mut *out,
+            });
+            if self.rounds() {
+                round_to_half(out);
+            }
             rest = others;
         }
     }
@@ -404,8 +414,8 @@ impl Panels<f32> for PackedNarrow {
         target: &mut Target<'_, f32>,
         add: bool,
     ) -> bool {
-        // The sums of more rows do not stay in registers.
-        if rows > 4 {
+        // The sums of more rows do not stay in registers; only panels are rounded.
+        if rows > 4 || self.rounds() {
             return false;
         }
         self.dispatch(Few {

@@ -20,6 +20,9 @@ const COLUMNS: usize = 256;
 /// Elements of the left side that are packed at a time.
 const LEFT_ELEMENTS: usize = 1 << 20;
 
+/// Elements of the result that are finished at a time: they are in the second cache still.
+const FINISHED: usize = 1 << 16;
+
 /// Multiplications that are worth another thread.
 const SMALL: usize = 1 << 20;
 
@@ -299,6 +302,8 @@ impl<T: Lanes> Plan<'_, T> {
                 return;
             }
         }
+        let at_a_time = (FINISHED / part.rows.len().max(1)).max(self.strip);
+        let mut unfinished = 0;
         for from in columns.step_by(self.strip) {
             let columns = from..part.columns.end.min(from + self.strip);
             for first in terms.clone().step_by(self.terms) {
@@ -331,6 +336,13 @@ impl<T: Lanes> Plan<'_, T> {
                     }
                 }
             }
+            let done = columns.end - part.columns.start;
+            let last = columns.end == part.columns.end;
+            if terms.end == self.k() && (last || done - unfinished >= at_a_time) {
+                let rows = 0..part.rows.len();
+                part.finish(rows, unfinished..done, self.n, self.how);
+                unfinished = done;
+            }
         }
     }
 
@@ -344,7 +356,6 @@ impl<T: Lanes> Plan<'_, T> {
         columns: &Range<usize>,
         part: &mut Part<'_, T>,
     ) {
-        let last = first + count == self.k();
         let column = columns.start - part.columns.start;
         for from in part.rows.clone().step_by(ROWS) {
             let rows = from..part.rows.end.min(from + ROWS);
@@ -362,10 +373,6 @@ impl<T: Lanes> Plan<'_, T> {
                     add: self.how.accumulate || first > 0,
                 },
             );
-            if last {
-                let columns = column..column + columns.len();
-                part.finish(row..row + rows.len(), columns, self.n, self.how);
-            }
         }
     }
 
