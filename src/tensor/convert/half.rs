@@ -78,7 +78,7 @@ pub(super) fn narrow_slice(from: &[f32], to: &mut [f16]) {
 mod sixteen {
     use half::f16;
     use pulp::x86::V4;
-    use pulp::{NullaryFnOnce, Simd, cast};
+    use pulp::{NullaryFnOnce, cast};
 
     struct Widen<'a>(V4, &'a [[f16; 16]], &'a mut [[f32; 16]]);
 
