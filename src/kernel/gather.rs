@@ -1,5 +1,7 @@
 //! Picks runs of elements along an axis.
 
+use rayon::prelude::*;
+
 use super::moving::{Mover, Word, copy_run, for_rows};
 use super::simd::{prefetch, vectorize};
 use crate::op::OpError;
@@ -90,14 +92,30 @@ fn signed<I: Copy + Into<i64>>(indices: &[I], size: u64, wrap: u64, out: &mut [u
 
 /// The place of the first index that is out of range, in row-major order.
 pub(crate) fn first_outside(indices: &Tensor, axis: usize, from_end: bool) -> Option<usize> {
-    let mut places = [0; BLOCK];
-    (0..indices.len()).step_by(BLOCK).find_map(|start| {
-        let places = &mut places[..BLOCK.min(indices.len() - start)];
-        positions(indices, axis, from_end, start, places);
-        let first = places.iter().position(|&place| place == OUTSIDE)?;
-        Some(start + first)
-    })
+    let look = |part: usize| {
+        let mut places = [0; BLOCK];
+        let end = indices.len().min((part + 1) * PART);
+        (part * PART..end).step_by(BLOCK).find_map(|start| {
+            let places = &mut places[..BLOCK.min(end - start)];
+            positions(indices, axis, from_end, start, places);
+            // Without a way out, the loop takes many at a time.
+            let last = vectorize(|| places.iter().fold(0, |last, &place| last.max(place)));
+            if last != OUTSIDE {
+                return None;
+            }
+            let first = places.iter().position(|&place| place == OUTSIDE)?;
+            Some(start + first)
+        })
+    };
+    let parts = indices.len().div_ceil(PART);
+    if parts < 2 {
+        return (0..parts).find_map(look);
+    }
+    (0..parts).into_par_iter().find_map_first(look)
 }
+
+/// How many indices one thread checks at a time.
+const PART: usize = 1 << 16;
 
 /// The error for the index at a place, counted in row-major order.
 pub(crate) fn out_of_range(

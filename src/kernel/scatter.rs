@@ -23,19 +23,19 @@ pub(crate) trait Places: Sync {
     /// How many updates there are in all.
     fn updates(&self) -> usize;
 
-    /// Calls `f(place in the slab, position of the update)` for the updates of a slab, in order,
-    /// and `ask` with places that are met soon.
-    fn visit(&self, slab: usize, ask: impl Fn(usize), f: impl FnMut(usize, usize));
+    /// Calls `f(place in the slab, position of the update)` for the updates of a slab, in order.
+    fn visit(&self, slab: usize, f: impl FnMut(usize, usize));
 }
 
 /// Fewer elements than this, of data and updates, stay on the calling thread.
 const PARALLEL: usize = 1 << 16;
-/// Slabs of fewer bytes stay in a near cache: nothing is asked for ahead.
+/// Pieces of fewer bytes stay in a near cache: nothing is asked for ahead.
 const NEAR: usize = 512 << 10;
+/// How many updates are looked up before they are applied, where their places are far.
+const AHEAD: usize = 128;
 
 /// Goes through all of `out`, slabs from `first` on, piece by piece: `begin(first element, piece)`
-/// fills a piece, then `f(the position in it, position of the update, piece)` applies each update
-/// that goes there, `passes` times over. Pieces are done at the same time.
+/// fills a piece, `work` applies the updates that go there. Pieces are done at the same time.
 pub(super) fn scatter<P: Places, T: Send + Sync>(
     places: &P,
     first: usize,
@@ -93,27 +93,32 @@ impl<P: Places, T> Piece<'_, P, T> {
     /// go to this piece, in order.
     #[inline(always)]
     pub(super) fn each(&mut self, mut f: impl FnMut(usize, &mut T, usize)) {
-        let Self {
-            places,
-            slab,
-            start,
-            ..
-        } = *self;
-        let far = size_of_val(&*self.out) >= NEAR;
-        let (base, len) = (self.out.as_ptr(), self.out.len());
-        let ask = |place: usize| {
-            if far {
-                let at = place.wrapping_sub(start);
-                prefetch(base, if at < len { at } else { 0 });
-            }
-        };
+        let (slab, start, len) = (self.slab, self.start, self.out.len());
         let out = &mut *self.out;
-        places.visit(slab, ask, |place, update| {
+        if len == self.places.slab() && size_of_val(out) < NEAR {
+            return self
+                .places
+                .visit(slab, |at, update| f(at, &mut out[at], update));
+        }
+        // Which updates are for this piece cannot be foretold: no branch depends on it.
+        let base = out.as_ptr();
+        let mut found = [(0, 0); AHEAD];
+        let mut count = 0;
+        self.places.visit(slab, |place, update| {
             let at = place.wrapping_sub(start);
-            if let Some(element) = out.get_mut(at) {
-                f(at, element, update);
+            found[count] = (at, update);
+            prefetch(base, if at < len { at } else { 0 });
+            count += usize::from(at < len);
+            if count == AHEAD {
+                found
+                    .iter()
+                    .for_each(|&(at, update)| f(at, &mut out[at], update));
+                count = 0;
             }
         });
+        found[..count]
+            .iter()
+            .for_each(|&(at, update)| f(at, &mut out[at], update));
     }
 }
 
@@ -225,25 +230,15 @@ impl<'a> Scatter<'a> {
         &self,
         indices: &[I],
         first: usize,
-        ask: impl Fn(usize),
         mut f: impl FnMut(usize, usize),
     ) {
         let position = |index: I| {
             let index: i64 = index.into();
             let position = index.cast_unsigned() as usize;
-            if index < 0 {
-                position.wrapping_add(self.axis)
-            } else {
-                position
-            }
+            position.wrapping_add(if index < 0 { self.axis } else { 0 })
         };
         if self.inner == 1 {
-            let ahead = indices
-                .iter()
-                .skip(AHEAD)
-                .chain(indices.last().into_iter().cycle());
-            for ((k, &index), &next) in indices.iter().enumerate().zip(ahead) {
-                ask(position(next));
+            for (k, &index) in indices.iter().enumerate() {
                 f(position(index), first + k);
             }
             return;
@@ -252,51 +247,16 @@ impl<'a> Scatter<'a> {
             return;
         }
         let mut k = first;
-        let row = self.run * self.runs.len();
-        // The next rows, at the same offset.
-        let step = if row <= 4 * AHEAD {
-            AHEAD.next_multiple_of(row)
-        } else {
-            usize::MAX
-        };
-        for (i, row) in indices.chunks_exact(row).enumerate() {
-            let ahead = indices
-                .get((i * row.len()).saturating_add(step)..)
-                .unwrap_or_default();
-            for (r, (&offset, run)) in self.runs.iter().zip(row.chunks_exact(self.run)).enumerate()
-            {
-                let ahead = ahead.get(r * self.run..).unwrap_or_default();
-                if ahead.len() >= run.len() {
-                    for (j, (&index, &next)) in run.iter().zip(ahead).enumerate() {
-                        ask(position(next)
-                            .wrapping_mul(self.inner)
-                            .wrapping_add(offset + j));
-                        f(
-                            position(index)
-                                .wrapping_mul(self.inner)
-                                .wrapping_add(offset + j),
-                            k,
-                        );
-                        k += 1;
-                    }
-                } else {
-                    for (j, &index) in run.iter().enumerate() {
-                        f(
-                            position(index)
-                                .wrapping_mul(self.inner)
-                                .wrapping_add(offset + j),
-                            k,
-                        );
-                        k += 1;
-                    }
-                }
+        let runs = indices.chunks_exact(self.run);
+        for (run, &offset) in runs.zip(self.runs.iter().cycle()) {
+            for (j, &index) in run.iter().enumerate() {
+                let above = position(index).wrapping_mul(self.inner);
+                f(above.wrapping_add(offset + j), k);
+                k += 1;
             }
         }
     }
 }
-
-/// How many updates ahead their places are asked for.
-const AHEAD: usize = 16;
 
 impl Places for Scatter<'_> {
     fn slab(&self) -> usize {
@@ -308,18 +268,18 @@ impl Places for Scatter<'_> {
     }
 
     #[inline(always)]
-    fn visit(&self, slab: usize, ask: impl Fn(usize), f: impl FnMut(usize, usize)) {
+    fn visit(&self, slab: usize, f: impl FnMut(usize, usize)) {
         let Some(first) = self.updates_of(slab) else {
             return;
         };
         let range = first..first + self.slab_updates;
         let (ty, bytes) = (self.indices.element_type(), self.indices.bytes());
         if let Some(indices) = i32::native(ty, bytes) {
-            self.walk(&indices[range], first, ask, f);
+            self.walk(&indices[range], first, f);
         } else if let Some(indices) = i64::native(ty, bytes) {
-            self.walk(&indices[range], first, ask, f);
+            self.walk(&indices[range], first, f);
         } else {
-            self.walk(&self.wide[range], first, ask, f);
+            self.walk(&self.wide[range], first, f);
         }
     }
 }

@@ -201,7 +201,7 @@ impl<P: Places> Work<'_, P> {
             let push = |place: usize, update: usize| {
                 order.push(((i * slab + place) as u32, update as u32))
             };
-            self.scatter.visit(i, |_| {}, push);
+            self.scatter.visit(i, push);
         }
         // No two are equal: the order does not depend on how they are sorted.
         if rayon::current_num_threads() > 1 {

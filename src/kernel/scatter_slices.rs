@@ -125,15 +125,9 @@ impl Places for ScatterSlices {
     }
 
     #[inline(always)]
-    fn visit(&self, slab: usize, ask: impl Fn(usize), mut f: impl FnMut(usize, usize)) {
+    fn visit(&self, slab: usize, mut f: impl FnMut(usize, usize)) {
         let mut update = slab * self.places.len() * self.slice;
-        let ahead = self
-            .places
-            .iter()
-            .skip(AHEAD)
-            .chain(self.places.last().into_iter().cycle());
-        for (&place, &next) in self.places.iter().zip(ahead) {
-            ask(next * self.slice);
+        for &place in &self.places {
             let first = place * self.slice;
             for place in first..first + self.slice {
                 f(place, update);
@@ -142,6 +136,3 @@ impl Places for ScatterSlices {
         }
     }
 }
-
-/// How many updates ahead their places are asked for.
-const AHEAD: usize = 16;

@@ -5,6 +5,8 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+use memmap2::MmapMut;
+
 /// Bytes that someone else keeps alive: a mapped file, a buffer read from disk, a part of either.
 #[derive(Clone)]
 pub struct SharedBytes {
@@ -52,44 +54,97 @@ impl fmt::Debug for SharedBytes {
 }
 
 /// Owned bytes, aligned to 16, which is enough for every element type.
-#[derive(Clone)]
 pub(super) struct Buffer {
-    words: Vec<u128>,
+    memory: Memory,
     len: usize,
 }
+
+enum Memory {
+    Words(Vec<u128>),
+    /// Large memory, in pages as large as the system has.
+    Pages(MmapMut),
+}
+
+/// From this size on, the first touch of memory in small pages costs more than asking the system
+/// for large ones.
+const LARGE: usize = 4 << 20;
 
 impl Buffer {
     /// Zeroed bytes. Large ones come from the system as untouched zero pages.
     pub(super) fn zeroed(len: usize) -> Result<Self, TryReserveError> {
+        if let Some(pages) = large_pages(len) {
+            let memory = Memory::Pages(pages);
+            return Ok(Self { memory, len });
+        }
         // `try_zeroed_vec` does not tell why it failed; ask for a reason worth showing.
         let count = len.div_ceil(16);
-        match bytemuck::allocation::try_zeroed_vec(count) {
-            Ok(words) => Ok(Self { words, len }),
+        let words = match bytemuck::allocation::try_zeroed_vec(count) {
+            Ok(words) => words,
             Err(()) => {
                 let mut words = Vec::new();
                 words.try_reserve_exact(count)?;
                 words.resize(count, 0);
-                Ok(Self { words, len })
+                words
             }
-        }
+        };
+        let memory = Memory::Words(words);
+        Ok(Self { memory, len })
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
-        &bytemuck::cast_slice(&self.words)[..self.len]
+        let all = match &self.memory {
+            Memory::Words(words) => bytemuck::cast_slice(words),
+            Memory::Pages(pages) => pages,
+        };
+        &all[..self.len]
     }
 
     pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut bytemuck::cast_slice_mut(&mut self.words)[..self.len]
+        let all = match &mut self.memory {
+            Memory::Words(words) => bytemuck::cast_slice_mut(words),
+            Memory::Pages(pages) => &mut pages[..],
+        };
+        &mut all[..self.len]
     }
 
     /// How many bytes the allocation has room for.
     pub(super) fn capacity(&self) -> usize {
-        self.words.len() * 16
+        match &self.memory {
+            Memory::Words(words) => words.len() * 16,
+            Memory::Pages(pages) => pages.len(),
+        }
     }
 
     /// Sets another length within the capacity. The contents are unspecified.
     pub(super) fn set_len(&mut self, len: usize) {
         assert!(len <= self.capacity(), "a buffer keeps its allocation");
         self.len = len;
+    }
+}
+
+/// Zero pages for a large buffer, if there are any to be had.
+fn large_pages(len: usize) -> Option<MmapMut> {
+    if len < LARGE || !cfg!(target_os = "linux") {
+        return None;
+    }
+    let pages = MmapMut::map_anon(len).ok()?;
+    #[cfg(target_os = "linux")]
+    // Without large pages it is memory like any other.
+    let _ = pages.advise(memmap2::Advice::HugePage);
+    Some(pages)
+}
+
+impl Clone for Buffer {
+    fn clone(&self) -> Self {
+        let mut copy = match Self::zeroed(self.len) {
+            Ok(copy) => copy,
+            // As every other clone: there is no memory for it.
+            Err(_) => Self {
+                memory: Memory::Words(vec![0; self.len.div_ceil(16)]),
+                len: self.len,
+            },
+        };
+        copy.bytes_mut().copy_from_slice(self.bytes());
+        copy
     }
 }
