@@ -13,6 +13,8 @@ use ovir::io;
 use ovir::tensor::{ElementType, Shape, Tensor, convert};
 use ovir::{CompileOptions, Control, InferRequest, Limits, Model, Observer, Outputs};
 
+type Failure = Box<dyn std::error::Error>;
+
 /// Floats may differ by this much of the expected element …
 const RELATIVE: f64 = 1e-4;
 /// … plus this much of the tensor's largest finite element.
@@ -208,11 +210,7 @@ fn imprecise(model: &Model) -> Vec<String> {
     found
 }
 
-fn compare(
-    case: &Path,
-    model: &Model,
-    took: &mut Duration,
-) -> Result<Verdict, Box<dyn std::error::Error>> {
+fn compare(case: &Path, model: &Model, took: &mut Duration) -> Result<Verdict, Failure> {
     let inputs = case.join("inputs.npz");
     let mut request = model.infer_request();
     let compiled = model.compile(&CompileOptions::default())?;
@@ -288,7 +286,7 @@ fn same_when_compiled(
     request: &mut InferRequest,
     given: &[Tensor],
     expected: &Outputs,
-) -> Result<Option<String>, Box<dyn std::error::Error>> {
+) -> Result<Option<String>, Failure> {
     let state = request.clone();
     // Shapes are compiled for when they are seen again; variables begin anew each time.
     for time in 0..2 {
@@ -311,10 +309,7 @@ fn same_when_compiled(
 /// Evaluates every layer of a model on what the real runtime gives its inputs, and compares: what
 /// a model makes of the last bits of an early layer does not count. `layers` is a file that
 /// `tests/vectors/layers.py` writes.
-pub(crate) fn check_layers(
-    case: &Path,
-    layers: &Path,
-) -> Result<Vec<String>, Box<dyn std::error::Error>> {
+pub(crate) fn check_layers(case: &Path, layers: &Path) -> Result<Vec<String>, Failure> {
     let model = Model::read(case.join("model.xml"))?;
     let inputs = entries(&case.join("inputs.npz"))?;
     let mut given = Vec::new();
@@ -383,7 +378,7 @@ impl Observer for Corrector {
 }
 
 /// Inputs for a model that comes with none: small sizes, numbers that its layers allow.
-fn drawn(model: &Model) -> Result<Vec<Tensor>, Box<dyn std::error::Error>> {
+fn drawn(model: &Model) -> Result<Vec<Tensor>, Failure> {
     let draw = |index: usize| {
         let Some(wanted) = model.input_type(index) else {
             return Err("an input without a type".into());
@@ -402,7 +397,7 @@ fn drawn(model: &Model) -> Result<Vec<Tensor>, Box<dyn std::error::Error>> {
 
 type Entries = Vec<(String, Tensor)>;
 
-fn entries(path: &Path) -> Result<Entries, Box<dyn std::error::Error>> {
+fn entries(path: &Path) -> Result<Entries, Failure> {
     if !path.exists() {
         return Ok(Entries::new());
     }
@@ -413,17 +408,14 @@ fn find(
     entries: &Entries,
     mut keys: impl Iterator<Item = String>,
     ty: ElementType,
-) -> Result<Tensor, Box<dyn std::error::Error>> {
+) -> Result<Tensor, Failure> {
     let found = keys.find_map(|key| entries.iter().find(|(name, _)| *name == key));
     let (_, tensor) = found.ok_or("an array is missing")?;
     Ok(io::adapt(tensor, ty)?)
 }
 
 /// The largest difference as a share of what is allowed, or the element that is furthest off.
-fn difference(
-    found: &Tensor,
-    expected: &Tensor,
-) -> Result<Result<f64, (f64, String)>, Box<dyn std::error::Error>> {
+fn difference(found: &Tensor, expected: &Tensor) -> Result<Result<f64, (f64, String)>, Failure> {
     let wrong = |text: String| Ok(Err((f64::INFINITY, text)));
     if found.shape() != expected.shape() {
         let (found, expected) = (found.shape(), expected.shape());

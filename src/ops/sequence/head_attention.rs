@@ -1,4 +1,6 @@
 //! The attention of a compiled model: heads are read where they lie.
+//!
+//! <https://docs.openvino.ai/2026/documentation/openvino-ir-format/operation-sets/operation-specs/sequence/scaled-dot-product-attention.html>
 
 use std::borrow::Cow;
 
