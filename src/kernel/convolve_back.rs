@@ -1,10 +1,13 @@
 //! Transposed convolutions: every element spreads the filters over a window of the output.
 
+use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
+use super::convolve::single::Filters;
 use super::convolve::{Sizes, Term};
-use super::gemm::Matrix;
-use super::window::Window;
+use super::gemm::{How, Left, Matrix, product};
+use super::window::{Axis, Window};
+use crate::op::Finish;
 
 /// Multiplications below which work stays on the calling thread.
 const SMALL: usize = 1 << 18;
@@ -17,6 +20,9 @@ const NARROWEST: usize = 32;
 
 /// As [`TILE`], for tiles that are not too narrow.
 const LARGEST_TILE: usize = 1 << 21;
+
+/// Elements that one thread finishes in a row, at least.
+const PART: usize = 1 << 15;
 
 /// From as many groups of images on, each is computed by one thread.
 const MANY: usize = 8;
@@ -146,5 +152,155 @@ fn add<T: Term>(window: &Window, at: usize, len: usize, tile: &[T], out: &mut [T
 fn sum<'a, T: Term>(out: impl Iterator<Item = &'a mut T>, part: &[T]) {
     for (out, &x) in out.zip(part) {
         *out = out.plus(x);
+    }
+}
+
+/// As [`convolve_back`] of `f32`, whose filters may be kept packed; calls `finish` for all elements.
+pub(crate) fn convolve_back_single(
+    sizes: Sizes,
+    window: &Window,
+    data: &[f32],
+    filters: Filters<'_>,
+    out: &mut [f32],
+    finish: Option<Finish<'_>>,
+) {
+    let [z, y, x] = window.axes();
+    let apart = |axis: Axis| {
+        axis.stride == axis.kernel
+            && (axis.dilation == 1 || axis.kernel == 1)
+            && axis.pad == 0
+            && axis.input == axis.output * axis.kernel
+    };
+    let sums = sizes.channels > 0 && !out.is_empty();
+    if sums && z.kernel == 1 && apart(z) && apart(y) && apart(x) {
+        return spread_apart(sizes, window, data, filters, out, finish);
+    }
+    convolve_back(sizes, window, data, filters.data, out);
+    if let Some(finish) = finish {
+        let plane = window.inputs().max(1);
+        let planes = out.par_chunks_mut(plane).enumerate();
+        planes
+            .with_min_len(PART.div_ceil(plane))
+            .for_each(|(index, out)| finish(index * plane, out));
+    }
+}
+
+/// Where the windows of elements lie side by side, each element of the output is one product.
+fn spread_apart(
+    sizes: Sizes,
+    window: &Window,
+    data: &[f32],
+    filters: Filters<'_>,
+    out: &mut [f32],
+    finish: Option<Finish<'_>>,
+) {
+    let [_, y, x] = window.axes();
+    let (k, elements) = (sizes.channels, window.outputs());
+    let (taps, plane) = (window.taps(), window.inputs());
+    let m = sizes.filters * taps;
+    let matrix =
+        |group: usize| Matrix::new(&filters.data[group * k * m..][..k * m], k, m).transposed();
+    let packed = filters.packed(sizes.groups, &matrix);
+    // Rows of the data to a job: what they spread stays in a cache, panels are filled.
+    let rows = (PART * 2 / m / x.output).max(NARROWEST.div_ceil(x.output));
+    let piece = (rows * y.kernel * x.input).min(plane);
+    let bands = plane.div_ceil(piece);
+    let mut jobs: Vec<Vec<&mut [f32]>> = Vec::new();
+    jobs.resize_with(sizes.images() * bands, || Vec::with_capacity(sizes.filters));
+    for (index, plane) in out.chunks_mut(plane).enumerate() {
+        let first = index / sizes.filters * bands;
+        for (job, out) in jobs[first..].iter_mut().zip(plane.chunks_mut(piece)) {
+            job.push(out);
+        }
+    }
+    let one = |tile: &mut Vec<f32>, (job, mut outs): (usize, Vec<&mut [f32]>)| {
+        let (image, at) = (job / bands, job % bands * piece);
+        let first = at / taps;
+        let len = outs.first().map_or(0, |out| out.len()) / taps;
+        let group = image % sizes.groups;
+        let left = match packed {
+            Some(packed) => Left::Packed(&packed[group]),
+            None => Left::Matrix(matrix(group)),
+        };
+        let data = &data[image * k * elements..][..k * elements];
+        let data = Matrix::with_strides(&data[first..], k, len, [elements, 1]);
+        if tile.len() < m * len {
+            tile.resize(m * len, 0.0);
+        }
+        let tile = &mut tile[..m * len];
+        let how = How {
+            alone: true,
+            ..How::default()
+        };
+        product(left, data, tile, how);
+        for (filter, (out, lines)) in outs
+            .iter_mut()
+            .zip(tile.chunks_exact(taps * len))
+            .enumerate()
+        {
+            let kernel = [y.kernel, x.kernel];
+            let width = x.output;
+            Arch::new().dispatch(Interleave {
+                lines,
+                kernel,
+                width,
+                out,
+            });
+            if let Some(finish) = finish {
+                finish((image * sizes.filters + filter) * plane + at, out);
+            }
+        }
+    };
+    let jobs = jobs.into_iter().enumerate();
+    if out_of(m, k, elements * sizes.images()) <= SMALL {
+        let mut tile = Vec::new();
+        jobs.for_each(|job| one(&mut tile, job));
+    } else {
+        let jobs: Vec<_> = jobs.collect();
+        jobs.into_par_iter()
+            .for_each_init(Vec::new, |tile, job| one(tile, job));
+    }
+}
+
+/// The multiplications of a product.
+fn out_of(m: usize, k: usize, n: usize) -> usize {
+    m.saturating_mul(k).saturating_mul(n)
+}
+
+/// Puts what stands at each tap, a line each, to its place in the output.
+struct Interleave<'a> {
+    lines: &'a [f32],
+    kernel: [usize; 2],
+    /// Elements of a row of the data.
+    width: usize,
+    out: &'a mut [f32],
+}
+
+impl WithSimd for Interleave<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let [height, kernel] = self.kernel;
+        let line = self.lines.len() / (height * kernel);
+        let rows = self.out.chunks_exact_mut(self.width * kernel);
+        for (row, out) in rows.enumerate() {
+            let first = row % height * kernel * line + row / height * self.width;
+            if kernel == 2 {
+                let low = &self.lines[first..][..self.width];
+                let high = &self.lines[first + line..][..self.width];
+                let pairs = out.as_chunks_mut::<2>().0.iter_mut();
+                for ((out, &low), &high) in pairs.zip(low).zip(high) {
+                    *out = [low, high];
+                }
+                continue;
+            }
+            for tap in 0..kernel {
+                let line = &self.lines[first + tap * line..][..self.width];
+                for (out, &x) in out[tap..].iter_mut().step_by(kernel).zip(line) {
+                    *out = x;
+                }
+            }
+        }
     }
 }

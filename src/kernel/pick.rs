@@ -11,6 +11,36 @@ use crate::op::OpError;
 struct Axis {
     size: usize,
     positions: Vec<usize>,
+    /// How often each position is picked, if it is as often as every other, in order.
+    times: Option<usize>,
+}
+
+impl Axis {
+    fn new(size: usize, positions: Vec<usize>) -> Self {
+        let times = positions.len().checked_div(size).filter(|&times| {
+            let mut each = positions.chunks(times.max(1)).zip(0..size);
+            times * size == positions.len() && each.all(|(same, at)| same.iter().all(|&p| p == at))
+        });
+        Self {
+            size,
+            positions,
+            times,
+        }
+    }
+}
+
+/// Writes each element so many times.
+fn repeat<T: Word>(data: &[T], times: usize, out: &mut [T]) {
+    if times == 2 {
+        for ([low, high], x) in out.as_chunks_mut::<2>().0.iter_mut().zip(data) {
+            low.clone_from(x);
+            high.clone_from(x);
+        }
+    } else {
+        for (out, x) in out.chunks_exact_mut(times).zip(data) {
+            out.fill(x.clone());
+        }
+    }
 }
 
 /// A pick along every axis; what is [`OUTSIDE`] is zero.
@@ -31,9 +61,8 @@ impl Pick {
         let axes = shape.iter().zip(positions).take(last).skip(first);
         Self {
             axes: axes
-                .map(|(&size, positions)| Axis {
-                    size,
-                    positions: positions.unwrap_or_else(|| (0..size).collect()),
+                .map(|(&size, positions)| {
+                    Axis::new(size, positions.unwrap_or_else(|| (0..size).collect()))
                 })
                 .collect(),
             inner: shape[last..].iter().product(),
@@ -46,6 +75,11 @@ impl Pick {
             return out.clone_from_slice(data);
         };
         let positions = &axis.positions[start..];
+        if let (true, 0, 1, Some(times @ 1..)) = (below.is_empty(), start, self.inner, axis.times)
+            && out.len() == axis.positions.len()
+        {
+            return repeat(data, times, out);
+        }
         if below.is_empty() {
             return pick(data, positions, self.inner, out);
         }

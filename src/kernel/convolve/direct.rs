@@ -17,8 +17,17 @@ const BLOCK: usize = 8;
 /// Taps of a column, at most.
 const COLUMN: usize = 7;
 
+/// Filters of a group below which a product of matrices would be thin.
+const FEW: usize = 8;
+
+/// Channels of a group, with [`FEW`] filters, from which products are better all the same.
+const DEEP: usize = 32;
+
 /// Multiplications below which work stays on the calling thread.
 const SMALL: usize = 1 << 19;
+
+/// The parts that large work is cut into at least.
+const PARTS: usize = 16;
 
 /// Multiplications of a part of larger work, at least.
 const PART: usize = 1 << 18;
@@ -58,9 +67,11 @@ struct Scratch {
     padded: bool,
 }
 
-/// A part of the rows of the output planes of an image's group.
+/// A part of the rows of some output planes of an image's group.
 struct Job<'a> {
     image: usize,
+    /// The first filter, within the group.
+    filter: usize,
     /// The plane along the outermost axis.
     z: usize,
     /// The first row.
@@ -121,6 +132,20 @@ impl Direct {
         })
     }
 
+    /// Whether this is faster than a product of matrices: where elements that are loaded meet several
+    /// taps, or the product would be thin.
+    pub(crate) fn pays(&self) -> bool {
+        let (m, channels) = (self.sizes.filters, self.sizes.channels);
+        let width = self.window.axes()[2].output;
+        match self.taps {
+            _ if m < FEW => channels < DEEP,
+            [1, _] => m <= 2 * FEW && channels < DEEP && !self.window.is_pointwise(),
+            _ if channels <= 2 * FEW => true,
+            _ if width < 3 * VECTOR && !width.is_multiple_of(VECTOR) => m <= 4 * FEW,
+            _ => m <= 8 * FEW,
+        }
+    }
+
     /// Convolves `data` with `filters`, and finishes what is ready.
     pub(crate) fn run(
         &self,
@@ -134,34 +159,43 @@ impl Direct {
         let images = self.sizes.images();
         let taps = self.sizes.channels * self.window.taps();
         let work = out.len().saturating_mul(taps);
-        // Few planes are cut into bands.
-        let mut rows = y.output;
-        if work > SMALL && images * z.output < BLOCK {
-            rows = rows.div_ceil(BLOCK).next_multiple_of(BLOCK).min(rows);
+        // The work on few images is cut into bands, and by filters.
+        let (mut rows, mut some) = (y.output, m);
+        if work > SMALL && images * z.output < PARTS {
+            rows = rows.div_ceil(PARTS).next_multiple_of(BLOCK).min(rows);
+            let parts = PARTS.div_ceil(images * z.output * y.output.div_ceil(rows));
+            some = m.div_ceil(parts).next_multiple_of(BLOCK).min(m);
         }
-        let parts = y.output.div_ceil(rows);
-        let mut jobs: Vec<Job<'_>> = Vec::with_capacity(images * z.output * parts);
-        for (image, planes) in out.chunks_mut(m * z.output * plane).enumerate() {
-            let first = jobs.len();
-            for (index, plane) in planes.chunks_mut(plane).enumerate() {
-                for (part, out) in plane.chunks_mut(rows * x.output).enumerate() {
-                    let (z, row) = (index % z.output, part * rows);
-                    if index < self.window.axes()[0].output {
-                        jobs.push(Job {
-                            image,
-                            z,
-                            row,
-                            outs: SmallVec::new(),
-                        });
-                    }
-                    jobs[first + z * parts + part].outs.push(out);
+        let (parts, bands) = (m.div_ceil(some), y.output.div_ceil(rows));
+        let mut jobs: Vec<Job<'_>> = Vec::with_capacity(images * parts * z.output * bands);
+        for image in 0..images {
+            for filter in (0..m).step_by(some) {
+                for z in 0..z.output {
+                    jobs.extend((0..y.output).step_by(rows).map(|row| Job {
+                        image,
+                        filter,
+                        z,
+                        row,
+                        outs: SmallVec::new(),
+                    }));
                 }
+            }
+        }
+        for (index, plane) in out.chunks_mut(plane).enumerate() {
+            let (image, filter, z_of) =
+                (index / z.output / m, index / z.output % m, index % z.output);
+            let first = ((image * parts + filter / some) * z.output + z_of) * bands;
+            for (job, out) in jobs[first..]
+                .iter_mut()
+                .zip(plane.chunks_mut(rows * x.output))
+            {
+                job.outs.push(out);
             }
         }
         let one = |scratch: &mut Scratch, mut job: Job<'_>| {
             self.job(data, filters, &mut job, scratch);
             if let Some(finish) = finish {
-                for (filter, out) in job.outs.iter_mut().enumerate() {
+                for (out, filter) in job.outs.iter_mut().zip(job.filter..) {
                     let row = ((job.image * m + filter) * z.output + job.z) * y.output + job.row;
                     finish(row * x.output, out);
                 }
@@ -171,9 +205,9 @@ impl Direct {
             let mut scratch = Scratch::default();
             jobs.into_iter().for_each(|job| one(&mut scratch, job));
         } else {
-            let least = (PART / (m * rows * x.output * taps).max(1)).max(1);
+            let least = PART / (some * rows * x.output * taps).max(1);
             jobs.into_par_iter()
-                .with_min_len(least)
+                .with_min_len(least.max(1))
                 .for_each_init(Scratch::default, one);
         }
     }
@@ -217,7 +251,7 @@ impl Direct {
         let work = Work {
             direct: self,
             planes: &planes,
-            filters: &filters[group * m * channels * taps..][..m * channels * taps],
+            filters: &filters[(group * m + job.filter) * channels * taps..],
             len: self.layout.len(),
             row: job.row,
             rows,
@@ -244,7 +278,7 @@ struct Work<'a, 'b> {
     direct: &'a Direct,
     /// Planes of the data, and where their weights begin in a filter.
     planes: &'a [(&'a [f32], usize)],
-    /// The filters of the group.
+    /// The filters, from the first of the job on.
     filters: &'a [f32],
     /// The elements of a plane's band.
     len: usize,
@@ -282,43 +316,50 @@ fn rows(band: &[f32], pitch: usize) -> Rows<'_> {
     rows
 }
 
-/// Adds the products of a column's `N` taps to vectors of `B` rows.
+/// Sums of vectors of `B` rows for `F` filters.
+type Sums<S, const B: usize, const F: usize> = [[<S as Simd>::f32s; B]; F];
+
+/// Adds the products of a column's `N` taps.
+#[allow(clippy::needless_range_loop)] // unrolled, so that sums stay in registers
 #[inline(always)]
-fn column<S: Simd, const N: usize, const B: usize>(
+fn column<S: Simd, const N: usize, const B: usize, const F: usize>(
     simd: S,
     rows: &Rows<'_>,
     at: usize,
-    weights: &[f32],
+    weights: &[&[f32]; F],
     column: &Column,
-    sums: &mut [S::f32s; B],
+    sums: &mut Sums<S, B, F>,
 ) {
     let at = at.wrapping_add(column.offset);
     let [first, step] = column.weight;
-    let mut taps = [simd.splat_f32s(0.0); N];
-    for (i, tap) in taps.iter_mut().enumerate() {
-        *tap = simd.splat_f32s(weights[first.wrapping_add(i.wrapping_mul(step))]);
+    let mut taps = [[simd.splat_f32s(0.0); N]; F];
+    for (taps, weights) in taps.iter_mut().zip(weights) {
+        for (i, tap) in taps.iter_mut().enumerate() {
+            *tap = simd.splat_f32s(weights[first.wrapping_add(i.wrapping_mul(step))]);
+        }
     }
-    // Loops that are unrolled: iterators would not be.
     for row in 0..const { B + N - 1 } {
         let x = load(simd, rows[row], at);
         for i in 0..N {
             if row >= i && row - i < B {
-                sums[row - i] = simd.mul_add_f32s(taps[i], x, sums[row - i]);
+                for f in 0..F {
+                    sums[f][row - i] = simd.mul_add_f32s(taps[f][i], x, sums[f][row - i]);
+                }
             }
         }
     }
 }
 
 impl<const N: usize, const M: usize> Columns<'_, '_, N, M> {
-    /// The sums of `B` vectors of windows for one filter.
+    /// The sums of `B` vectors of windows for `F` filters.
     #[inline(always)]
-    fn sums<S: Simd, const B: usize>(
+    fn sums<S: Simd, const B: usize, const F: usize>(
         &self,
         simd: S,
         rows: &Rows<'_>,
         at: usize,
         filter: usize,
-    ) -> [S::f32s; B] {
+    ) -> Sums<S, B, F> {
         let Work {
             direct,
             planes,
@@ -326,40 +367,46 @@ impl<const N: usize, const M: usize> Columns<'_, '_, N, M> {
             len,
             ..
         } = &self.0;
-        let mut sums = [simd.splat_f32s(0.0); B];
+        let mut sums = [[simd.splat_f32s(0.0); B]; F];
+        let size = direct.sizes.channels * direct.window.taps();
         let (longer, shorter) = direct.columns.split_at(direct.longer);
         for (plane, (_, weights)) in planes.iter().enumerate() {
-            let weights = &filters[filter.wrapping_add(*weights)..];
+            let mut of = [*filters; F];
+            for (f, of) in of.iter_mut().enumerate() {
+                *of = &filters[(filter + f) * size + weights..];
+            }
             let at = at.wrapping_add(plane.wrapping_mul(*len));
             for taps in longer {
-                column::<S, N, B>(simd, rows, at, weights, taps, &mut sums);
+                column::<S, N, B, F>(simd, rows, at, &of, taps, &mut sums);
             }
             if M > 0 {
                 for taps in shorter {
-                    column::<S, M, B>(simd, rows, at, weights, taps, &mut sums);
+                    column::<S, M, B, F>(simd, rows, at, &of, taps, &mut sums);
                 }
             }
         }
         sums
     }
 
-    /// Computes a band row by row of vectors.
+    /// Computes a band row by row of vectors, for filters from one on.
+    #[allow(clippy::needless_range_loop)] // unrolled, so that sums stay in registers
     #[inline(always)]
-    fn by_rows<S: Simd>(&self, simd: S, filter: usize, out: &mut [f32]) {
+    fn by_rows<S: Simd, const F: usize>(&self, simd: S, filter: usize, outs: &mut [&mut [f32]]) {
         let [.., x] = self.0.direct.window.axes();
         let (width, pitch, lanes) = (x.output, self.0.direct.layout.pitch(), S::F32_LANES);
         let rows = rows(self.0.bands, pitch);
-        for (block, out) in out.chunks_mut(BLOCK * width).enumerate() {
-            let start = block * BLOCK * pitch;
+        let count = outs[0].len() / width;
+        for y in (0..count).step_by(BLOCK) {
             let mut at = 0;
             while at < width {
                 // The last vector goes back to be full.
                 let from = at.min(width - lanes);
-                let sums = self.sums::<S, BLOCK>(simd, &rows, start + from, filter);
-                let len = out.len();
-                for (i, &sum) in sums.iter().enumerate() {
-                    if i * width < len {
-                        store(simd, out, i * width + from, sum);
+                let sums = self.sums::<S, BLOCK, F>(simd, &rows, y * pitch + from, filter);
+                for f in 0..F {
+                    for i in 0..BLOCK {
+                        if y + i < count {
+                            store(simd, outs[f], (y + i) * width + from, sums[f][i]);
+                        }
                     }
                 }
                 at += lanes;
@@ -367,23 +414,26 @@ impl<const N: usize, const M: usize> Columns<'_, '_, N, M> {
         }
     }
 
-    /// Computes a band as one line.
+    /// Computes a band as one line for filters from one on, whose lines follow each other.
     #[inline(always)]
-    fn in_line<S: Simd>(&self, simd: S, filter: usize, line: &mut [f32]) {
+    fn in_line<S: Simd, const F: usize>(&self, simd: S, filter: usize, lines: &mut [f32]) {
         let rows = rows(self.0.bands, S::F32_LANES);
+        let len = lines.len() / F;
         let mut at = 0;
-        while at < line.len() {
-            let left = (line.len() - at) / S::F32_LANES;
+        while at < len {
             macro_rules! part {
                 ($n:literal) => {{
-                    let sums = self.sums::<S, $n>(simd, &rows, at, filter);
-                    for i in 0..$n {
-                        store(simd, line, at + i * S::F32_LANES, sums[i]);
+                    let sums = self.sums::<S, $n, F>(simd, &rows, at, filter);
+                    for f in 0..F {
+                        for i in 0..$n {
+                            let to = f * len + at + i * S::F32_LANES;
+                            store(simd, lines, to, sums[f][i]);
+                        }
                     }
                     at += $n * S::F32_LANES;
                 }};
             }
-            match left {
+            match (len - at) / S::F32_LANES {
                 1 => part!(1),
                 2 => part!(2),
                 3 => part!(3),
@@ -394,6 +444,44 @@ impl<const N: usize, const M: usize> Columns<'_, '_, N, M> {
             }
         }
     }
+
+    /// Computes `count` rows of a band from row `first` of the outputs on, for `F` filters.
+    #[inline(always)]
+    fn band<S: Simd, const F: usize>(
+        &self,
+        simd: S,
+        filter: usize,
+        [first, count]: [usize; 2],
+        outs: &mut [&mut [f32]],
+        lines: &mut Vec<f32>,
+    ) {
+        let Direct {
+            window,
+            layout,
+            flat,
+            ..
+        } = self.0.direct;
+        let width = window.axes()[2].output;
+        let mut parts: SmallVec<[&mut [f32]; 2]> = outs
+            .iter_mut()
+            .map(|out| &mut out[first * width..][..count * width])
+            .collect();
+        if N > 1 || !flat {
+            return self.by_rows::<S, F>(simd, filter, &mut parts);
+        }
+        let len = (count - 1) * layout.pitch() + width;
+        let len = len.next_multiple_of(S::F32_LANES);
+        if lines.len() < F * len {
+            lines.resize(F * len, 0.0);
+        }
+        self.in_line::<S, F>(simd, filter, &mut lines[..F * len]);
+        for (out, line) in parts.iter_mut().zip(lines.chunks(len)) {
+            let rows = line.chunks(layout.pitch());
+            for (out, row) in out.chunks_exact_mut(width).zip(rows) {
+                out.copy_from_slice(&row[..width]);
+            }
+        }
+    }
 }
 
 impl<const N: usize, const M: usize> WithSimd for Columns<'_, '_, N, M> {
@@ -401,41 +489,30 @@ impl<const N: usize, const M: usize> WithSimd for Columns<'_, '_, N, M> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) {
-        let Direct {
-            window,
-            layout,
-            sizes,
-            flat,
-            ..
-        } = self.0.direct;
-        let width = window.axes()[2].output;
-        let taps = sizes.channels * window.taps();
+        let layout = &self.0.direct.layout;
         let outs = std::mem::take(&mut self.0.outs);
-        let mut line = std::mem::take(self.0.line);
+        let mut lines = std::mem::take(self.0.line);
         for first in (0..self.0.rows).step_by(layout.band()) {
             let count = layout.band().min(self.0.rows - first);
             let bands = self.0.bands.chunks_exact_mut(self.0.len);
             for ((plane, _), band) in self.0.planes.iter().zip(bands) {
                 layout.fill(plane, self.0.row + first, count, self.0.pad, band);
             }
-            for (filter, out) in outs.iter_mut().enumerate() {
-                let out = &mut out[first * width..][..count * width];
-                if N > 1 || !flat {
-                    self.by_rows(simd, filter * taps, out);
-                    continue;
-                }
-                let len = (count - 1) * layout.pitch() + width;
-                let len = len.next_multiple_of(S::F32_LANES);
-                if line.len() < len {
-                    line.resize(len, 0.0);
-                }
-                self.in_line(simd, filter * taps, &mut line[..len]);
-                let rows = line.chunks(layout.pitch());
-                for (out, row) in out.chunks_exact_mut(width).zip(rows) {
-                    out.copy_from_slice(&row[..width]);
+            let mut filter = 0;
+            while filter < outs.len() {
+                let rest = &mut outs[filter..];
+                // What is loaded meets two filters if there are registers for their sums.
+                if S::REGISTER_COUNT >= 32 && rest.len() > 1 {
+                    let two = &mut rest[..2];
+                    self.band::<S, 2>(simd, filter, [first, count], two, &mut lines);
+                    filter += 2;
+                } else {
+                    let one = &mut rest[..1];
+                    self.band::<S, 1>(simd, filter, [first, count], one, &mut lines);
+                    filter += 1;
                 }
             }
         }
-        *self.0.line = line;
+        *self.0.line = lines;
     }
 }

@@ -4,7 +4,7 @@
 //! memory beyond the output stays small. Filters with few outputs are applied element by element.
 
 mod columns;
-pub(crate) mod direct;
+mod direct;
 pub(crate) mod single;
 
 use std::ops::Range;

@@ -15,12 +15,6 @@ use crate::op::Finish;
 /// From as many products on, each is computed by one thread.
 const MANY: usize = 8;
 
-/// Filters of a group below which a product of matrices would be thin.
-const FEW: usize = 8;
-
-/// Channels of a group, with [`FEW`] filters, from which products are better all the same.
-const DEEP: usize = 32;
-
 /// The filters of a convolution.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Filters<'a> {
@@ -28,6 +22,23 @@ pub(crate) struct Filters<'a> {
     pub(crate) data: &'a [f32],
     /// Where they are kept packed, group by group, if they stay.
     pub(crate) packed: Option<&'a OnceLock<Vec<PackedLeft<f32>>>>,
+}
+
+impl<'a> Filters<'a> {
+    /// The packed filters, if they are kept: packed now if this was not done yet.
+    pub(crate) fn packed(
+        &self,
+        groups: usize,
+        matrix: &dyn Fn(usize) -> Matrix<'a, f32>,
+    ) -> Option<&'a [PackedLeft<f32>]> {
+        let packed = self.packed?;
+        if packed.get().is_none() {
+            // Not while the lock is held: packing waits for threads that may want it, too.
+            let groups = (0..groups).map(|group| PackedLeft::new(matrix(group)));
+            let _ = packed.set(groups.collect());
+        }
+        packed.get().map(Vec::as_slice)
+    }
 }
 
 /// Convolves `data` with `filters`; padding is zero. Calls `finish` for all elements.
@@ -49,17 +60,14 @@ pub(crate) fn convolve(
         }
         return;
     }
-    if sizes.filters < FEW
-        && sizes.channels < DEEP
-        && let Some(direct) = Direct::new(sizes, window)
-    {
+    if let Some(direct) = Direct::new(sizes, window).filter(Direct::pays) {
         return direct.run(data, filters.data, out, finish);
     }
     products(sizes, window, data, filters, out, finish);
 }
 
 /// A product of filters and patches for each group of each image.
-pub(crate) fn products(
+fn products(
     sizes: Sizes,
     window: &Window,
     data: &[f32],
@@ -73,14 +81,7 @@ pub(crate) fn products(
         window.outputs(),
     );
     let matrix = |group: usize| Matrix::new(&filters.data[group * m * k..][..m * k], m, k);
-    let packed = filters.packed.and_then(|packed| {
-        if packed.get().is_none() {
-            // Not while the lock is held: packing waits for threads that may want it, too.
-            let groups = (0..sizes.groups).map(|group| PackedLeft::new(matrix(group)));
-            let _ = packed.set(groups.collect());
-        }
-        packed.get()
-    });
+    let packed = filters.packed(sizes.groups, &matrix);
     let inputs = sizes.channels * window.inputs();
     let one = |image: usize, out: &mut [f32], alone: bool| {
         let group = image % sizes.groups;

@@ -5,14 +5,11 @@
 //! The filters of GroupConvolution have a dimension of groups before those of Convolution. Integers
 //! wrap.
 
-use std::sync::OnceLock;
-
 use serde::{Deserialize, Serialize};
 
-use super::filters;
+use super::filters::{self, Constant, Filtered, in_single, take_in};
 use crate::kernel::convolve::{Sizes, Term, convolve, single};
 use crate::kernel::dispatch::{Lane, lane};
-use crate::kernel::gemm::PackedLeft;
 use crate::kernel::window::Window;
 use crate::op::{
     Finish, Input, Io, LayerData, Op, OpError, Output, Outputs, Prepared, ReadResult, attrs, bail,
@@ -130,23 +127,17 @@ fn run<T: Term>(
     })
 }
 
-/// Filters that are constant.
-#[derive(Debug, Default)]
-struct Constant {
-    /// As the type to compute in.
-    wide: OnceLock<Tensor>,
-    packed: OnceLock<Vec<PackedLeft<f32>>>,
-}
-
-impl Convolution {
-    /// Evaluates the convolution, with what is kept of its filters, if they are constant.
+impl Filtered for Convolution {
     fn run(
         &self,
-        [data, filters]: [&Tensor; 2],
+        inputs: &[&Tensor],
         constant: Option<&Constant>,
         out: &mut Tensor,
         finish: Option<Finish<'_>>,
     ) -> Result<(), OpError> {
+        let &[data, filters] = inputs else {
+            bail!("expected 2 inputs, got {}", inputs.len());
+        };
         let (groups, kernel) = match (self.groups, &**filters.shape()) {
             (true, [groups, kernel @ ..]) => (*groups, kernel),
             (_, kernel) => (1, kernel),
@@ -156,23 +147,9 @@ impl Convolution {
         if lane(ty) != Some(Lane::F32) {
             return in_lane!(ty, T => run::<T>(geometry, data, filters, out));
         }
-        let filters = match constant.and_then(|constant| constant.wide.get()) {
-            Some(wide) => wide.clone(),
-            None => real::<f32>(filters)?,
-        };
-        if let Some(constant) = constant {
-            let _ = constant.wide.set(filters.clone());
-        }
-        let data = real::<f32>(data)?;
-        let filters = single::Filters {
-            data: filters.as_slice()?,
-            packed: constant.map(|constant| &constant.packed),
-        };
         let (sizes, window) = geometry;
-        let data = data.as_slice()?;
-        fill(out, |out| {
+        in_single([data, filters], constant, out, |data, filters, out| {
             single::convolve(sizes, &window, data, filters, out, finish);
-            Ok(())
         })
     }
 }
@@ -188,23 +165,11 @@ impl Op for Convolution {
     }
 
     fn eval(&self, io: Io<'_>) -> Result<(), OpError> {
-        let ([data, filters], [out]) = (io.inputs, io.outputs) else {
-            bail!("expected 2 inputs, got {}", io.inputs.len());
-        };
-        self.run([data, filters], None, out, None)
+        self.run(io.inputs, None, &mut io.outputs[0], None)
     }
 
     fn prepare(&self, inputs: &[Input<'_>]) -> Option<Prepared> {
-        let [data, filters] = inputs else { return None };
-        let filters = filters.value?;
-        (lane(data.element_type) == Some(Lane::F32)).then(|| Prepared {
-            op: Box::new(WithFilters {
-                convolution: self.clone(),
-                filters: filters.clone(),
-                constant: Constant::default(),
-            }),
-            inputs: smallvec::smallvec![0],
-        })
+        take_in(self, inputs)
     }
 
     fn finishes(&self) -> bool {
@@ -212,51 +177,7 @@ impl Op for Convolution {
     }
 
     fn eval_finishing(&self, io: Io<'_>, finish: Finish<'_>) -> Result<(), OpError> {
-        let ([data, filters], [out]) = (io.inputs, io.outputs) else {
-            bail!("expected 2 inputs, got {}", io.inputs.len());
-        };
-        self.run([data, filters], None, out, Some(finish))
-    }
-}
-
-/// A convolution with constant filters, which are packed at the first evaluation.
-#[derive(Debug)]
-struct WithFilters {
-    convolution: Convolution,
-    filters: Tensor,
-    constant: Constant,
-}
-
-impl WithFilters {
-    fn run(&self, io: Io<'_>, finish: Option<Finish<'_>>) -> Result<(), OpError> {
-        let ([data], [out]) = (io.inputs, io.outputs) else {
-            bail!("expected 1 input, got {}", io.inputs.len());
-        };
-        let inputs = [data, &self.filters];
-        self.convolution
-            .run(inputs, Some(&self.constant), out, finish)
-    }
-}
-
-impl Op for WithFilters {
-    fn infer(&self, inputs: &[Input<'_>]) -> Result<Outputs, OpError> {
-        let [data] = inputs else {
-            bail!("expected 1 input, got {}", inputs.len());
-        };
-        self.convolution
-            .infer(&[data.clone(), Input::of(&self.filters)])
-    }
-
-    fn eval(&self, io: Io<'_>) -> Result<(), OpError> {
-        self.run(io, None)
-    }
-
-    fn finishes(&self) -> bool {
-        true
-    }
-
-    fn eval_finishing(&self, io: Io<'_>, finish: Finish<'_>) -> Result<(), OpError> {
-        self.run(io, Some(finish))
+        self.run(io.inputs, None, &mut io.outputs[0], Some(finish))
     }
 }
 

@@ -9,12 +9,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::filters;
+use super::filters::{self, Constant, Filtered, in_single, take_in};
 use crate::kernel::convolve::{Sizes, Term};
-use crate::kernel::convolve_back::convolve_back;
+use crate::kernel::convolve_back::{convolve_back, convolve_back_single};
+use crate::kernel::dispatch::{Lane, lane};
 use crate::kernel::window::Window;
 use crate::op::{
-    Input, Io, LayerData, Op, OpError, Output, Outputs, ReadResult, attrs, bail, ensure,
+    Finish, Input, Io, LayerData, Op, OpError, Output, Outputs, Prepared, ReadResult, attrs, bail,
+    ensure,
 };
 use crate::ops::floats::{fill, real};
 use crate::ops::window::{AutoPad, Rounding, Sliding, in_lane, numbers, spatial_rank};
@@ -150,6 +152,30 @@ fn run<T: Term>(
     })
 }
 
+impl Filtered for ConvolutionBackpropData {
+    fn run(
+        &self,
+        inputs: &[&Tensor],
+        constant: Option<&Constant>,
+        out: &mut Tensor,
+        finish: Option<Finish<'_>>,
+    ) -> Result<(), OpError> {
+        let &[data, filters, ref size @ ..] = inputs else {
+            bail!("expected 2 or 3 inputs, got {}", inputs.len());
+        };
+        let given = !size.is_empty();
+        let geometry = self.geometry(data.shape(), filters.shape(), given, out.shape())?;
+        let ty = data.element_type();
+        if lane(ty) != Some(Lane::F32) {
+            return in_lane!(ty, T => run::<T>(geometry, data, filters, out));
+        }
+        let (sizes, window) = geometry;
+        in_single([data, filters], constant, out, |data, filters, out| {
+            convolve_back_single(sizes, &window, data, filters, out, finish);
+        })
+    }
+}
+
 impl Op for ConvolutionBackpropData {
     fn infer(&self, inputs: &[Input<'_>]) -> Result<Outputs, OpError> {
         ensure!(
@@ -162,12 +188,19 @@ impl Op for ConvolutionBackpropData {
     }
 
     fn eval(&self, io: Io<'_>) -> Result<(), OpError> {
-        let ([data, filters, size @ ..], [out]) = (io.inputs, io.outputs) else {
-            bail!("expected 2 or 3 inputs, got {}", io.inputs.len());
-        };
-        let given = !size.is_empty();
-        let geometry = self.geometry(data.shape(), filters.shape(), given, out.shape())?;
-        in_lane!(data.element_type(), T => run::<T>(geometry, data, filters, out))
+        self.run(io.inputs, None, &mut io.outputs[0], None)
+    }
+
+    fn prepare(&self, inputs: &[Input<'_>]) -> Option<Prepared> {
+        take_in(self, inputs)
+    }
+
+    fn finishes(&self) -> bool {
+        true
+    }
+
+    fn eval_finishing(&self, io: Io<'_>, finish: Finish<'_>) -> Result<(), OpError> {
+        self.run(io.inputs, None, &mut io.outputs[0], Some(finish))
     }
 }
 

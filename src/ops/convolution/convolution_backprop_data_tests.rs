@@ -51,6 +51,40 @@ fn defined(op: &ConvolutionBackpropData, data: &Tensor, filters: &Tensor, out: &
     sums
 }
 
+/// Evaluates in `f32` with the filters taken in, finishing each element by adding ten times its
+/// position, which is subtracted again.
+fn finished(
+    op: &ConvolutionBackpropData,
+    data: &Tensor,
+    filters: &Tensor,
+    out: &Tensor,
+) -> Vec<i64> {
+    use crate::tensor::ElementType;
+    use crate::tensor::convert::{convert, to_i64};
+    let of = |t: &Tensor, ty| convert(t, ty).expect("numbers");
+    let (data, filters) = (of(data, ElementType::F32), of(filters, ElementType::F32));
+    let prepared = op.prepare(&[Input::of(&data), Input::of(&filters)]);
+    let prepared = prepared.expect("constant filters");
+    let inferred = prepared.op.infer(&[Input::of(&data)]).expect("good inputs");
+    assert_eq!(inferred[0].shape, PartialShape::from(out.shape()));
+    let finish = |at: usize, part: &mut [f32]| {
+        for (i, x) in part.iter_mut().enumerate() {
+            *x += 10.0 * (at + i) as f32;
+        }
+    };
+    let mut result = Tensor::zeros(ElementType::F32, out.shape().clone()).expect("small");
+    result.as_mut_slice::<f32>().expect("f32").fill(f32::NAN);
+    let io = Io {
+        inputs: &[&data],
+        outputs: std::slice::from_mut(&mut result),
+    };
+    prepared.op.eval_finishing(io, &finish).expect("sums");
+    let sums = to_i64(&of(&result, ElementType::I64));
+    (sums.iter().zip(0..))
+        .map(|(sum, at)| sum - 10 * at)
+        .collect()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
@@ -73,8 +107,31 @@ proptest! {
         if let Ok(out) = run(&op, &inputs) {
             let expected = defined(&op, &data, &weights, out.shape());
             prop_assert_eq!(out.as_slice::<i64>(), Ok(&expected[..]));
+            prop_assert_eq!(finished(&op, &data, &weights, &out), expected);
             prop_assert!(dynamic(&op, &inputs, mask).contains(out.shape()));
         }
+    }
+}
+
+/// Windows that lie side by side, in bands of several rows.
+#[test]
+fn apart() {
+    for (dims, filters) in [
+        ([2, 6, 40, 41], [2, 3, 5, 2, 2]),
+        ([1, 3, 70, 33], [1, 3, 40, 2, 3]),
+        ([1, 1, 1, 5], [1, 1, 1, 1, 4]),
+    ] {
+        let strides = [filters[3] as i64, filters[4] as i64];
+        let mut op = op(&strides, &[1, 1], &[0, 0], &[0, 0]);
+        op.groups = true;
+        let (data, weights) = (numbers(&dims, 7), numbers(&filters, 5));
+        let out = run(&op, &[data.clone(), weights.clone()]).expect("sums");
+        let expected = defined(&op, &data, &weights, out.shape());
+        assert!(out.as_slice::<i64>().expect("i64") == expected, "{dims:?}");
+        assert!(
+            finished(&op, &data, &weights, &out) == expected,
+            "{dims:?} in f32"
+        );
     }
 }
 

@@ -1,7 +1,14 @@
-//! What convolutions share: batches, channels and groups of data and filters.
+//! What convolutions share: batches, channels and groups of data and filters, and filters that are
+//! constant.
 
-use crate::op::{Input, OpError, ensure, merge_types};
-use crate::tensor::{Dimension, ElementType, PartialShape};
+use std::sync::OnceLock;
+
+use crate::kernel::convolve::single::Filters;
+use crate::kernel::dispatch::{Lane, lane};
+use crate::kernel::gemm::PackedLeft;
+use crate::op::{Finish, Input, Io, Op, OpError, Outputs, Prepared, bail, ensure, merge_types};
+use crate::ops::floats::{fill, real};
+use crate::tensor::{Dimension, ElementType, PartialShape, Tensor};
 
 /// The common type of data and filters, which are numbers.
 pub(super) fn numbers(inputs: &[Input<'_>]) -> Result<ElementType, OpError> {
@@ -44,4 +51,109 @@ pub(super) fn check_channels(
         "data has {found} channels, expected {groups} groups of {channels}"
     );
     Ok(())
+}
+
+/// What is kept of filters that are constant.
+#[derive(Debug, Default)]
+pub(super) struct Constant {
+    /// As the type to compute in.
+    wide: OnceLock<Tensor>,
+    packed: OnceLock<Vec<PackedLeft<f32>>>,
+}
+
+/// Computes in `f32`: `f` is given the elements of the data, the filters and the output.
+pub(super) fn in_single(
+    [data, filters]: [&Tensor; 2],
+    constant: Option<&Constant>,
+    out: &mut Tensor,
+    f: impl FnOnce(&[f32], Filters<'_>, &mut [f32]),
+) -> Result<(), OpError> {
+    let filters = match constant.and_then(|constant| constant.wide.get()) {
+        Some(wide) => wide.clone(),
+        None => real::<f32>(filters)?,
+    };
+    if let Some(constant) = constant {
+        let _ = constant.wide.set(filters.clone());
+    }
+    let data = real::<f32>(data)?;
+    let filters = Filters {
+        data: filters.as_slice()?,
+        packed: constant.map(|constant| &constant.packed),
+    };
+    let data = data.as_slice()?;
+    fill(out, |out| {
+        f(data, filters, out);
+        Ok(())
+    })
+}
+
+/// A convolution whose second input are filters.
+pub(super) trait Filtered: Op + Clone {
+    /// Evaluates it, with what is kept of its filters if they are constant.
+    fn run(
+        &self,
+        inputs: &[&Tensor],
+        constant: Option<&Constant>,
+        out: &mut Tensor,
+        finish: Option<Finish<'_>>,
+    ) -> Result<(), OpError>;
+}
+
+/// A convolution with constant filters, which are packed at the first evaluation.
+#[derive(Debug)]
+struct WithFilters<C> {
+    convolution: C,
+    filters: Tensor,
+    constant: Constant,
+}
+
+/// The convolution with its filters taken in, if they are constant.
+pub(super) fn take_in<C: Filtered>(op: &C, inputs: &[Input<'_>]) -> Option<Prepared> {
+    let [data, filters, ..] = inputs else {
+        return None;
+    };
+    let filters = filters.value?;
+    (lane(data.element_type) == Some(Lane::F32)).then(|| Prepared {
+        op: Box::new(WithFilters {
+            convolution: op.clone(),
+            filters: filters.clone(),
+            constant: Constant::default(),
+        }),
+        inputs: (0..inputs.len()).filter(|&input| input != 1).collect(),
+    })
+}
+
+impl<C: Filtered> WithFilters<C> {
+    fn run(&self, io: Io<'_>, finish: Option<Finish<'_>>) -> Result<(), OpError> {
+        let ([data, others @ ..], [out]) = (io.inputs, io.outputs) else {
+            bail!("expected 1 input or more, got {}", io.inputs.len());
+        };
+        let mut inputs = vec![*data, &self.filters];
+        inputs.extend(others);
+        self.convolution
+            .run(&inputs, Some(&self.constant), out, finish)
+    }
+}
+
+impl<C: Filtered> Op for WithFilters<C> {
+    fn infer(&self, inputs: &[Input<'_>]) -> Result<Outputs, OpError> {
+        let [data, others @ ..] = inputs else {
+            bail!("expected 1 input or more, got {}", inputs.len());
+        };
+        let mut all = vec![data.clone(), Input::of(&self.filters)];
+        all.extend(others.iter().cloned());
+        self.convolution.infer(&all)
+    }
+
+    fn eval(&self, io: Io<'_>) -> Result<(), OpError> {
+        self.run(io, None)
+    }
+
+    fn finishes(&self) -> bool {
+        true
+    }
+
+    fn eval_finishing(&self, io: Io<'_>, finish: Finish<'_>) -> Result<(), OpError> {
+        self.run(io, Some(finish))
+    }
 }
