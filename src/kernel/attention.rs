@@ -19,6 +19,9 @@ const SCORES: usize = 1 << 17;
 /// unless it has no more queries than this.
 const LEAST: usize = 16;
 
+/// So many queries or fewer are multiplied with the keys as they lie, which are read but once.
+const FEW: usize = 2;
+
 /// Multiplications below which everything stays on the calling thread,
 const SMALL: usize = 1 << 20;
 
@@ -83,10 +86,15 @@ impl<'a, T> View<'a, T> {
         }
     }
 
+    /// The elements from the first of the matrix for index `i` of the batch on.
+    fn from(&self, i: usize) -> &'a [T] {
+        &self.data[self.batch.at(i)..]
+    }
+
     /// Rows of the matrix for index `i` of the batch, from `first` on.
     fn rows(&self, i: usize, first: usize, [rows, columns]: [usize; 2]) -> Matrix<'a, T> {
-        let start = self.batch.at(i) + first * self.strides[0];
-        Matrix::with_strides(&self.data[start..], rows, columns, self.strides)
+        let data = &self.from(i)[first * self.strides[0]..];
+        Matrix::with_strides(data, rows, columns, self.strides)
     }
 }
 
@@ -171,13 +179,30 @@ impl<T: Real> Attention<'_, T> {
         let [.., length, width] = self.sizes;
         let count = out.len() / width;
         let seen = scores.len() / count;
-        let keys = self.key.rows(i, 0, [seen, length]).transposed();
-        multiply_alone(
-            self.query.rows(i, first, [count, length]),
-            keys,
-            scores,
-            false,
-        );
+        let query = self.query.rows(i, first, [count, length]);
+        let (key, value) = (&self.key, &self.value);
+        if count <= FEW && key.strides[1] == 1 && value.strides[1] == 1 {
+            return with_scratch(length, |line| {
+                let lines = scores
+                    .chunks_exact_mut(seen)
+                    .zip(out.chunks_exact_mut(width));
+                for (j, (scores, out)) in lines.enumerate() {
+                    for (k, x) in line.iter_mut().enumerate() {
+                        *x = query.at(j, k);
+                    }
+                    vectorize_mut(
+                        #[inline(always)]
+                        || {
+                            dots(line, key.from(i), key.strides[0], scores);
+                            self.weigh(i, first + j, scores);
+                            blend(scores, value.from(i), value.strides[0], out);
+                        },
+                    );
+                }
+            });
+        }
+        let keys = key.rows(i, 0, [seen, length]).transposed();
+        multiply_alone(query, keys, scores, false);
         vectorize_mut(
             #[inline(always)]
             || {
@@ -186,7 +211,7 @@ impl<T: Real> Attention<'_, T> {
                 }
             },
         );
-        let value = self.value.rows(i, 0, [seen, width]);
+        let value = value.rows(i, 0, [seen, width]);
         multiply_alone(Matrix::new(scores, count, seen), value, out, false);
     }
 
@@ -232,6 +257,57 @@ impl<T: Real> Attention<'_, T> {
     }
 }
 
+/// Sums along a product that the processor works on at the same time.
+const LANES: usize = 32;
+
+/// The products of a line and of rows that are `stride` apart.
+#[inline(always)]
+fn dots<T: Real>(line: &[T], rows: &[T], stride: usize, out: &mut [T]) {
+    let (blocks, rest) = line.as_chunks::<LANES>();
+    for (i, out) in out.iter_mut().enumerate() {
+        let row = &rows[i * stride..][..line.len()];
+        let (others, other) = row.as_chunks::<LANES>();
+        let mut lanes = [T::zero(); LANES];
+        for (a, b) in blocks.iter().zip(others) {
+            for ((lane, &a), &b) in lanes.iter_mut().zip(a).zip(b) {
+                *lane = a.mul_add(b, *lane);
+            }
+        }
+        let mut width = LANES / 2;
+        while width > 0 {
+            let (low, high) = lanes.split_at_mut(width);
+            for (low, &mut high) in low.iter_mut().zip(high) {
+                *low += high;
+            }
+            width /= 2;
+        }
+        let tail = rest.iter().zip(other);
+        *out = tail.fold(lanes[0], |sum, (&a, &b)| a.mul_add(b, sum));
+    }
+}
+
+/// The sum of rows that are `stride` apart, each times its weight.
+#[inline(always)]
+fn blend<T: Real>(weights: &[T], rows: &[T], stride: usize, out: &mut [T]) {
+    out.fill(T::zero());
+    let width = out.len();
+    let row = |i: usize| &rows[i * stride..][..width];
+    let (fours, rest) = weights.as_chunks::<4>();
+    for (i, &[a, b, c, d]) in fours.iter().enumerate() {
+        let [p, q, r, s] = [0, 1, 2, 3].map(|j| row(4 * i + j));
+        let terms = p.iter().zip(q).zip(r.iter().zip(s));
+        for (out, ((&p, &q), (&r, &s))) in out.iter_mut().zip(terms) {
+            *out = a.mul_add(p, b.mul_add(q, c.mul_add(r, d.mul_add(s, *out))));
+        }
+    }
+    for (i, &weight) in rest.iter().enumerate() {
+        let row = &rows[(4 * fours.len() + i) * stride..];
+        for (out, &x) in out.iter_mut().zip(row) {
+            *out = weight.mul_add(x, *out);
+        }
+    }
+}
+
 #[inline(always)]
 fn multiply<T: Real>(row: &mut [T], scale: T) {
     for x in row {
@@ -258,7 +334,7 @@ mod tests {
             [1, 300, 40, 2],
             [3, 130, 130, 1],
         ] {
-            let (length, width) = (6, 5);
+            let (length, width) = (37, 5);
             let outer = [batch, heads];
             let side = |tokens: usize, size: usize| {
                 let row = heads * size;
