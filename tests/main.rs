@@ -1,6 +1,7 @@
 //! The one test binary: every further one would link the whole crate again.
 
 mod api;
+mod compiled;
 mod constants;
 mod control;
 mod huge;

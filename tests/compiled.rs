@@ -1,0 +1,206 @@
+//! Compiled models: that nothing is allocated twice, that threads and shapes do not matter, what
+//! observers see.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::num::NonZeroUsize;
+
+use ovir::graph::{Builder, Node};
+use ovir::tensor::{ElementType, Shape, Tensor};
+use ovir::{CompileOptions, Control, Limits, Model, Observer};
+
+use crate::support::project;
+
+thread_local! {
+    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Counts what each thread allocates.
+struct Counting;
+
+#[allow(unsafe_code)]
+// SAFETY: everything is passed on to the system's allocator as it comes.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
+        // SAFETY: the caller keeps the promises.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps the promises.
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// What an evaluation of the same request allocates on this thread, once it has seen the shapes.
+fn allocations(model: &Model, inputs: &[Tensor]) -> usize {
+    let compiled = model.compile(&CompileOptions::default()).expect("compiles");
+    let mut request = compiled.infer_request();
+    let mut infer = || {
+        let given = inputs.iter().cloned().enumerate();
+        drop(request.infer(given).expect("evaluates"));
+    };
+    for _ in 0..4 {
+        infer();
+    }
+    let before = ALLOCATIONS.get();
+    infer();
+    ALLOCATIONS.get() - before
+}
+
+fn sample(path: &str) -> Model {
+    Model::read(project("ir-samples").join(path)).expect("a sample")
+}
+
+#[test]
+fn a_second_evaluation_allocates_nothing() {
+    let gather = sample("ops/movement/gather-8/example-7.xml");
+    let inputs = [
+        Tensor::vector(&[1i32, 2, 3, 4, 5]),
+        Tensor::vector(&[3i64, 10, -20]),
+    ];
+    assert_eq!(allocations(&gather, &inputs), 0, "Gather");
+    let mut graph = Builder::new();
+    let x = graph.parameter("x", ElementType::F32, "4,5".parse().expect("a shape"));
+    let axes = graph.constant("axes", Tensor::vector(&[1i64]));
+    let keep = [("keep_dims", "true")];
+    let sum = graph
+        .add("sum", "ReduceSum", "opset1", &keep, &[x, axes])
+        .expect("fits");
+    let share = graph
+        .add("share", "Divide", "opset1", &[], &[x, sum])
+        .expect("fits");
+    let out = graph
+        .add("out", "Exp", "opset1", &[], &[share])
+        .expect("fits");
+    graph.result("y", out);
+    let model = graph.build("shares").expect("fits");
+    let x = Tensor::new([4, 5], &[1.5f32; 20]).expect("twenty");
+    assert_eq!(allocations(&model, &[x]), 0, "a chain");
+}
+
+fn product(rows: &str) -> Model {
+    let mut graph = Builder::new();
+    let shape = format!("{rows},64").parse().expect("a shape");
+    let x = graph.parameter("x", ElementType::F32, shape);
+    let weights: Vec<f32> = (0..64 * 96)
+        .map(|i: u16| f32::from(i % 13) / 8.0 - 0.7)
+        .collect();
+    let weights = Tensor::new([64, 96], &weights).expect("as many");
+    let weights = graph.constant("weights", weights);
+    let bias = Tensor::vector(&[0.25f32; 96]);
+    let bias = graph.constant("bias", bias);
+    let product = graph
+        .add("product", "MatMul", "opset1", &[], &[x, weights])
+        .expect("fits");
+    let sum = graph
+        .add("sum", "Add", "opset1", &[], &[product, bias])
+        .expect("fits");
+    let out = graph
+        .add("out", "ReLU", "opset1", &[], &[sum])
+        .expect("fits");
+    graph.result("y", out);
+    graph.build("product").expect("fits")
+}
+
+fn input(rows: usize) -> Tensor {
+    let values: Vec<f32> = (0..rows * 64)
+        .map(|i| (i % 17) as f32 / 16.0 - 0.4)
+        .collect();
+    Tensor::new(Shape::from([rows, 64]), &values).expect("as many")
+}
+
+fn infer(model: &Model, options: &CompileOptions, x: &Tensor) -> Tensor {
+    let compiled = model.compile(options).expect("compiles");
+    let outputs = compiled.infer_request().infer([(0, x.clone())]);
+    outputs.expect("evaluates")[0].clone()
+}
+
+#[test]
+fn threads_do_not_matter() {
+    let (model, x) = (product("700"), input(700));
+    let on = |threads: usize| {
+        let mut options = CompileOptions::default();
+        options.threads = NonZeroUsize::new(threads);
+        infer(&model, &options, &x)
+    };
+    let one = on(1);
+    assert_eq!(one, on(2));
+    assert_eq!(one, on(5));
+}
+
+#[test]
+fn one_request_sees_many_shapes() {
+    let model = product("?");
+    let mut options = CompileOptions::default();
+    options.shapes = 2;
+    let compiled = model.compile(&options).expect("compiles");
+    let mut request = compiled.infer_request();
+    // More sets of shapes than are kept, some seen again at once, some after the others.
+    for rows in [3, 3, 1, 40, 3, 3, 40, 40, 1, 1, 1, 0, 0] {
+        let x = input(rows);
+        let expected = model.evaluate([("x", x.clone())]).expect("evaluates");
+        let found = request.infer([("x", x)]).expect("evaluates");
+        let (found, expected) = (found[0].as_slice::<f32>(), expected[0].as_slice::<f32>());
+        for (a, b) in found.expect("f32").iter().zip(expected.expect("f32")) {
+            assert!((a - b).abs() <= 1e-5 * b.abs().max(1.0), "{rows}: {a} {b}");
+        }
+    }
+}
+
+#[test]
+fn outputs_outlive_the_next_evaluation() {
+    let model = product("2");
+    let compiled = model.compile(&CompileOptions::default()).expect("compiles");
+    let mut request = compiled.infer_request();
+    let first = request.infer([(0, input(2))]).expect("evaluates");
+    let kept = first[0].as_slice::<f32>().expect("f32").to_vec();
+    let zeros = Tensor::zeros(ElementType::F32, [2, 64]).expect("small");
+    let second = request.infer([(0, zeros)]).expect("evaluates");
+    assert_ne!(first[0], second[0]);
+    assert_eq!(first[0].as_slice::<f32>().expect("f32"), kept);
+}
+
+#[derive(Default)]
+struct Types(Vec<String>);
+
+impl Observer for Types {
+    fn after(&mut self, node: &Node, _: &[Tensor]) -> Control {
+        self.0.push(node.type_name().to_owned());
+        Control::Continue
+    }
+}
+
+#[test]
+fn observers_see_joined_layers() {
+    let compiled = product("2")
+        .compile(&CompileOptions::default())
+        .expect("compiles");
+    let mut types = Types::default();
+    let mut request = compiled.infer_request();
+    let given = [(0, input(2))];
+    let outputs = request.infer_with(given, &Limits::default(), &mut [&mut types]);
+    outputs.expect("evaluates");
+    assert_eq!(types.0, ["Parameter", "Const", "MatMul+Add+ReLU", "Result"]);
+}
+
+#[test]
+fn errors_have_the_place_of_the_layer() {
+    let gather = sample("ops/movement/gather-8/example-7.xml");
+    let compiled = gather
+        .compile(&CompileOptions::default())
+        .expect("compiles");
+    let given = [
+        ("data", Tensor::vector(&[1i32])),
+        ("indices", Tensor::vector(&[0i64])),
+    ];
+    let error = compiled
+        .infer_request()
+        .infer(given)
+        .expect_err("another shape");
+    assert!(error.to_string().contains("\"data\""), "{error}");
+}
