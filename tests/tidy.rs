@@ -57,6 +57,7 @@ fn layers_import_only_what_lies_below_them() {
         ),
         ("src/ops", &["ir", "onnx", "exec", "io", "cli", "model"]),
         ("src/graph", &["ir", "onnx", "exec", "io", "cli"]),
+        ("src/opt", &["exec", "ir", "onnx", "io", "cli", "model"]),
         ("src/exec", &["ir", "onnx", "io", "cli"]),
         ("src/ir", &["onnx", "exec", "io", "cli"]),
         ("src/onnx", &["exec", "io", "cli", "model"]),
