@@ -1,6 +1,6 @@
 //! Transposed convolutions: every element spreads the filters over a window of the output.
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::convolve::single::Filters;
@@ -240,7 +240,7 @@ fn spread_apart(
         {
             let kernel = [y.kernel, x.kernel];
             let width = x.output;
-            Arch::new().dispatch(Interleave {
+            crate::kernel::simd::arch().dispatch(Interleave {
                 lines,
                 kernel,
                 width,

@@ -118,8 +118,13 @@ impl Chain {
         if self.head {
             registers[0][..len].copy_from_slice(block);
         }
+        let mut pieces: SmallVec<[Option<&[f32]>; 8]> = SmallVec::new();
         for (operand, register) in operands.iter().zip(&mut registers[1..]) {
-            operand.fill(at, &mut register[..len]);
+            let piece = operand.slice(at, len);
+            if piece.is_none() {
+                operand.fill(at, &mut register[..len]);
+            }
+            pieces.push(piece);
         }
         let last = self.steps.len() - 1;
         for (step, (own, &target)) in self.steps.iter().zip(&self.registers).enumerate() {
@@ -133,7 +138,7 @@ impl Chain {
                 .map(|arg| match *arg {
                     Arg::Head => &registers[0][..len],
                     Arg::Step(at) => &registers[self.registers[at]][..len],
-                    Arg::Input(k) => match operands[k].slice(at, len) {
+                    Arg::Input(k) => match pieces[k] {
                         Some(slice) => slice,
                         None => &registers[1 + k][..len],
                     },

@@ -52,6 +52,9 @@ impl<'a> Operand<'a> {
         if stride != 1 {
             return None;
         }
+        if self.axes.len() == 1 {
+            return self.data.get(at..)?.get(..len);
+        }
         let mut start = 0;
         let mut rest = at / n;
         if at % n + len > n {
@@ -64,12 +67,13 @@ impl<'a> Operand<'a> {
         self.data.get(start + at % n..)?.get(..len)
     }
 
-    /// Writes the elements from `at` on, unless [`Operand::slice`] has them.
+    /// Writes the elements from `at` on.
     pub(super) fn fill(&self, at: usize, out: &mut [f32]) {
         let last = self.axes.len() - 1;
         let (n, stride) = self.axes[last];
-        if stride == 1 && at % n + out.len() <= n {
-            return;
+        if let (&[(_, 1), (inner, 0)], true) = (&self.axes[..], at % n + out.len() <= n) {
+            // One element for a channel.
+            return out.fill(self.data[at / inner]);
         }
         let mut steps: SmallVec<[usize; 4]> = SmallVec::from_elem(0, self.axes.len());
         let (mut rest, mut start) = (at, 0);

@@ -1,6 +1,17 @@
 //! Loops compiled for the vectors of the machine they run on.
 
+use std::sync::LazyLock;
+
 use pulp::{Arch, NullaryFnOnce};
+
+/// What this machine has. Asking for each feature again would take longer than a short loop.
+static ARCH: LazyLock<Arch> = LazyLock::new(Arch::new);
+
+/// The vectors of this machine.
+#[inline(always)]
+pub(crate) fn arch() -> Arch {
+    *ARCH
+}
 
 /// Calls `f` compiled for the widest vectors this machine has (AVX-512, AVX2 with FMA, NEON). What
 /// `f` calls must be inlined into it to profit; a call costs about a nanosecond, so that blocks of
@@ -10,7 +21,7 @@ use pulp::{Arch, NullaryFnOnce};
 /// whose [`NullaryFnOnce::call`] is marked `#[inline(always)]` never becomes one.
 #[inline(always)]
 pub(crate) fn vectorize<F: NullaryFnOnce>(f: F) -> F::Output {
-    Arch::new().dispatch(f)
+    arch().dispatch(f)
 }
 
 /// As [`vectorize`], for a closure that could be called again, marked `#[inline(always)]`: it is never

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 use smallvec::SmallVec;
 
 use crate::kernel::gemm::Panels;
@@ -146,10 +146,10 @@ impl Panels<f32> for Columns<'_> {
         };
         let [.., x] = self.window.axes();
         match x.stride {
-            1 => Arch::new().dispatch(Strided::<1>(write)),
-            2 => Arch::new().dispatch(Strided::<2>(write)),
+            1 => crate::kernel::simd::arch().dispatch(Strided::<1>(write)),
+            2 => crate::kernel::simd::arch().dispatch(Strided::<2>(write)),
             // Of any stride.
-            _ => Arch::new().dispatch(Strided::<0>(write)),
+            _ => crate::kernel::simd::arch().dispatch(Strided::<0>(write)),
         }
     }
 }

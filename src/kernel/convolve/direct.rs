@@ -1,7 +1,7 @@
 //! Convolutions without a product of matrices, for groups of few channels or filters: each tap of a
 //! filter is applied to vectors of windows, of several rows at a time.
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 use smallvec::SmallVec;
 
@@ -96,7 +96,7 @@ impl Direct {
     pub(crate) fn new(sizes: Sizes, window: &Window) -> Option<Self> {
         let [z, y, x] = window.axes();
         let layout = Layout::new(window, BLOCK, sizes.channels * z.kernel)?;
-        let lanes = Arch::new().dispatch(Lanes);
+        let lanes = crate::kernel::simd::arch().dispatch(Lanes);
         let by_rows = y.output.div_ceil(BLOCK) * x.output.div_ceil(lanes);
         let in_line = (layout.band() * layout.pitch()).div_ceil(lanes * BLOCK)
             * y.output.div_ceil(layout.band());
@@ -260,7 +260,7 @@ impl Direct {
             line: &mut scratch.line,
             outs: &mut job.outs,
         };
-        let arch = Arch::new();
+        let arch = crate::kernel::simd::arch();
         match self.taps {
             [3, 3] => arch.dispatch(Columns::<3, 0>(work)),
             [5, 5] => arch.dispatch(Columns::<5, 0>(work)),

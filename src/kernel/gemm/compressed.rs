@@ -140,7 +140,7 @@ impl fmt::Debug for PackedNarrow {
 impl PackedNarrow {
     /// Packs weights, if they are of a form that [`Compressed::size`] knows.
     pub(crate) fn new(of: Compressed<'_>) -> Option<Self> {
-        Self::for_arch(Arch::new(), of)
+        Self::for_arch(crate::kernel::simd::arch(), of)
     }
 
     pub(super) fn for_arch(arch: Arch, of: Compressed<'_>) -> Option<Self> {

@@ -213,7 +213,7 @@ pub(crate) fn product<'a, T: Real>(
     let arch = match (a, b) {
         (_, Right::Packed(packed)) => packed.arch(),
         (Left::Packed(packed), _) => packed.arch(),
-        _ => Arch::new(),
+        _ => crate::kernel::simd::arch(),
     };
     product_on(arch, a, b, c, how);
 }

@@ -137,7 +137,7 @@ impl<T> PackedLeft<T> {
 impl<T: Lanes> PackedLeft<T> {
     /// Packs a matrix, whatever its strides.
     pub(crate) fn new(matrix: Matrix<'_, T>) -> Self {
-        Self::for_arch(Arch::new(), matrix)
+        Self::for_arch(crate::kernel::simd::arch(), matrix)
     }
 
     pub(super) fn for_arch(arch: Arch, matrix: Matrix<'_, T>) -> Self {
@@ -180,7 +180,7 @@ impl<T: Lanes> PackedRight<T> {
 
     /// Packs a matrix that is written panel by panel.
     pub(crate) fn from_panels(panels: &dyn Panels<T>) -> Self {
-        Self::for_arch(Arch::new(), panels)
+        Self::for_arch(crate::kernel::simd::arch(), panels)
     }
 
     pub(super) fn for_arch(arch: Arch, matrix: &dyn Panels<T>) -> Self {
@@ -268,7 +268,7 @@ impl<T: Lanes> Panels<T> for Matrix<'_, T> {
             width,
             panel,
         };
-        dispatch(Arch::new(), lines);
+        dispatch(crate::kernel::simd::arch(), lines);
     }
 }
 

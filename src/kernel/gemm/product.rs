@@ -21,7 +21,7 @@ const COLUMNS: usize = 256;
 const LEFT_ELEMENTS: usize = 1 << 20;
 
 /// Elements of the result that are finished at a time: they are in the second cache still.
-const FINISHED: usize = 1 << 16;
+const FINISHED: usize = 1 << 17;
 
 /// Multiplications that are worth another thread.
 const SMALL: usize = 1 << 20;
@@ -84,6 +84,34 @@ impl<'c, T> Part<'c, T> {
             .div_ceil(count.div_ceil(across))
             .next_multiple_of(tile.rows)
             .max(4 * tile.rows);
+        Self::cut_in(c, [m, n], position, [height, width])
+    }
+
+    /// About so many parts of a product whose right side is written by each part for itself: none
+    /// are above each other, unless the columns are too few to keep the threads busy.
+    fn cut_along(
+        c: &'c mut [T],
+        [m, n]: [usize; 2],
+        position: usize,
+        tile: TileSize,
+        [count, threads]: [usize; 2],
+    ) -> Vec<Self> {
+        let [height, width] = if n < count * tile.columns {
+            let height = m.div_ceil(threads.min(count));
+            [height.next_multiple_of(tile.rows), n]
+        } else {
+            [m, n / count / tile.columns * tile.columns]
+        };
+        Self::cut_in(c, [m, n], position, [height, width])
+    }
+
+    fn cut_in(
+        c: &'c mut [T],
+        [m, n]: [usize; 2],
+        position: usize,
+        [height, width]: [usize; 2],
+    ) -> Vec<Self> {
+        let across = n.div_ceil(width);
         let mut parts = Vec::new();
         for (i, c) in c.chunks_mut(height * n).enumerate() {
             let rows = i * height..m.min((i + 1) * height);
@@ -283,10 +311,13 @@ impl<T: Lanes> Plan<'_, T> {
             return part(Part::whole(c, m, self.n, position));
         }
         let count = (work / (SMALL / 2)).clamp(1, 4 * threads);
-        Part::cut(c, [m, self.n], position, self.tile, count)
-            .into_par_iter()
-            .with_max_len(1)
-            .for_each(part);
+        let parts = match self.b {
+            Source::Packed(_) => Part::cut(c, [m, self.n], position, self.tile, count),
+            Source::Panels(_) => {
+                Part::cut_along(c, [m, self.n], position, self.tile, [count, threads])
+            }
+        };
+        parts.into_par_iter().with_max_len(1).for_each(part);
     }
 
     /// A part, on this thread.

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 use smallvec::SmallVec;
 
 use super::Pooled;
@@ -353,5 +353,5 @@ impl WithSimd for Sum<'_> {
 
 /// Computes with the vectors of the machine.
 pub(super) fn compute<W: WithSimd>(work: W) -> W::Output {
-    Arch::new().dispatch(work)
+    crate::kernel::simd::arch().dispatch(work)
 }
