@@ -19,8 +19,7 @@ pub(crate) fn with_scratch<T: Pod, R>(len: usize, f: impl FnOnce(&mut [T]) -> R)
         .div_ceil(size_of::<u128>());
     if memory.len() < units {
         // Nothing of the old is copied.
-        memory = Vec::new();
-        memory.resize(units, 0);
+        memory = vec![0; units];
     }
     let result = f(&mut bytemuck::cast_slice_mut(&mut memory[..units])[..len]);
     if memory.len() <= KEPT {

@@ -78,14 +78,14 @@ pub(super) fn exp_parts(hi: f32, lo: f32, shift: i32) -> f32 {
     (1.0 + rest) * f32::from_bits(power.wrapping_add(first)) * second
 }
 
-const TWO_TO_MINUS_64: f32 = 5.421_010_862_427_522e-20;
+const TWO_TO_MINUS_64: f32 = 5.421_011e-20;
 
 /// `(exp(r) - 1 - r) / r^2`, up to half the logarithm of 2.
 const EXP: [f32; 5] = [
     0.499_999_94,
     0.166_665_21,
     0.041_668_255,
-    0.008_368_662_6,
+    0.008_368_663,
     0.001_382_145_9,
 ];
 

@@ -40,7 +40,11 @@ fn reduced_block(
         },
     );
     if !all {
-        for (out, &x) in out.iter_mut().zip(x).filter(|(_, x)| !(x.abs() <= most)) {
+        for (out, &x) in out
+            .iter_mut()
+            .zip(x)
+            .filter(|(_, x)| x.is_nan() || x.abs() > most)
+        {
             *out = slow(x);
         }
     }
