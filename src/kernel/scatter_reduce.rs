@@ -133,11 +133,21 @@ impl<P: Places> Work<'_, P> {
     }
 
     fn piece<C: Arithmetic>(&self, updates: &[C], piece: &mut Piece<'_, P, C>) {
-        if !self.use_init_val {
-            let neutral = self.neutral();
+        let neutral = self.neutral();
+        // Where there are many updates it pays to remember which elements have met one.
+        let many = self.scatter.updates() > self.data.len();
+        let mut met = Vec::new();
+        if !self.use_init_val && many {
+            met = vec![false; piece.out.len()];
+        } else if !self.use_init_val {
             piece.each(|_, element, _| *element = neutral);
         }
-        self.combine::<C>(Fold(updates, piece));
+        self.combine::<C>(Fold {
+            updates,
+            piece,
+            met,
+            neutral,
+        });
     }
 
     /// What an update that is combined with it leaves as it is.
@@ -277,12 +287,30 @@ trait Then<C> {
 }
 
 /// Applies the updates of a piece.
-struct Fold<'a, 'p, P, C>(&'a [C], &'a mut Piece<'p, P, C>);
+struct Fold<'a, 'p, P, C> {
+    updates: &'a [C],
+    piece: &'a mut Piece<'p, P, C>,
+    /// Which elements have met an update, if their first finds `neutral` there.
+    met: Vec<bool>,
+    neutral: C,
+}
 
 impl<P: Places, C: Arithmetic> Then<C> for Fold<'_, '_, P, C> {
     fn with(&mut self, f: impl Fn(C, C) -> C) {
-        let Self(updates, piece) = self;
-        piece.each(|_, element, update| *element = f(*element, updates[update]));
+        let Self {
+            updates,
+            piece,
+            met,
+            neutral,
+        } = self;
+        if met.is_empty() {
+            return piece.each(|_, element, update| *element = f(*element, updates[update]));
+        }
+        piece.each(|at, element, update| {
+            let before = if met[at] { *element } else { *neutral };
+            met[at] = true;
+            *element = f(before, updates[update]);
+        });
     }
 }
 
