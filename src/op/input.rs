@@ -182,6 +182,9 @@ impl<'a> Input<'a> {
     pub fn int_scalar(&self, what: &str) -> Result<Option<i64>, OpError> {
         self.expect_integer(what)?;
         self.expect_one(what)?;
+        if let Some(value) = self.value.filter(|value| value.len() == 1) {
+            return Ok(crate::tensor::convert::one_i64(value));
+        }
         match self.ints() {
             Some(values) if values.len() != 1 => {
                 bail!("{what} must be one number, got {}", values.len())

@@ -13,7 +13,7 @@ use crate::op::{
     Input, Io, LayerData, Moves, Op, OpError, Output, Outputs, ReadResult, allowed_axes,
     allowed_indices, any_axis, attrs, axis_of, bail, ensure, normalize_axis,
 };
-use crate::tensor::convert::to_i64;
+use crate::tensor::convert::one_i64;
 use crate::tensor::{Dimension, PartialShape, Tensor};
 
 /// Slices of the data along an axis.
@@ -155,10 +155,10 @@ impl Op for Gather {
         };
         let shape = data.shape();
         let axis = axis_of(axis, shape.rank()).ok()?;
-        if indices.len() != 1 || shape[..axis].iter().any(|&size| size != 1) {
+        if shape[..axis].iter().any(|&size| size != 1) {
             return None;
         }
-        let index = to_i64(indices)[0];
+        let index = one_i64(indices)?;
         let size = i64::try_from(shape[axis]).ok()?;
         let from_start = if self.from_end && index < 0 {
             index.checked_add(size)?

@@ -404,16 +404,27 @@ integers!(u64, widen_u64, narrow_u64);
 /// The elements of an integer or boolean tensor, widened; a `u64` above `i64::MAX` becomes it.
 pub(crate) fn to_i64(tensor: &Tensor) -> Vec<i64> {
     let mut out = vec![0i64; tensor.len()];
+    widen_to_i64(tensor, &mut out);
+    out
+}
+
+/// As [`to_i64`], of a tensor of one element.
+pub(crate) fn one_i64(tensor: &Tensor) -> Option<i64> {
+    let mut out = [0];
+    (tensor.len() == 1).then(|| widen_to_i64(tensor, &mut out))?;
+    Some(out[0])
+}
+
+fn widen_to_i64(tensor: &Tensor, out: &mut [i64]) {
     if tensor.element_type() == E::U64 {
         read(
             tensor.bytes(),
             0,
-            &mut out,
+            out,
             #[inline(always)]
             |x: u64| i64::try_from(x).unwrap_or(i64::MAX),
         );
     } else {
-        widen(tensor, 0, &mut out);
+        widen(tensor, 0, out);
     }
-    out
 }
