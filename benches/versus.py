@@ -29,6 +29,14 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
+sys.path.insert(0, os.path.join(HERE, "peers"))
+import page  # noqa: E402
+
+ENGINES = ("ovir", "openvino", "onnxruntime")
+# Microseconds in which an engine is brought to speed before a round that counts.
+WARM_UP_US = 15_000
+# CPUs that others may use during a round that counts, if there are rounds without.
+MOST_BUSY = 0.3
 
 
 def missing(*modules):
@@ -36,19 +44,6 @@ def missing(*modules):
     if absent:
         pip = f"{sys.executable} -m pip install {' '.join(absent)}"
         sys.exit(f"missing Python packages: {', '.join(absent)}\ninstall them with: {pip}")
-
-
-missing("numpy")
-sys.path.insert(0, os.path.join(HERE, "peers"))
-import numpy  # noqa: E402
-import page  # noqa: E402
-import protocol  # noqa: E402
-
-ENGINES = ("ovir", "openvino", "onnxruntime")
-# Microseconds in which an engine is brought to speed before a round that counts.
-WARM_UP_US = 15_000
-# CPUs that others may use during a round that counts, if there are rounds without.
-MOST_BUSY = 0.3
 
 
 def command(engine, options):
@@ -149,6 +144,9 @@ class Worker:
 
     def outputs(self, folder):
         """The elements of each output."""
+        import numpy
+        import protocol
+
         self.ask(f"dump {folder}")
         found = []
         while True:
@@ -170,6 +168,8 @@ class Worker:
 
 def difference(ours, theirs):
     """The largest difference over the largest element; a sentence when they cannot be compared."""
+    import numpy
+
     if len(ours) != len(theirs):
         return f"{len(ours)} and {len(theirs)} outputs"
     worst = 0.0
@@ -325,10 +325,9 @@ def make(script, options):
 def cases(options):
     folders = options.cases
     if not folders:
-        missing("onnx")
         folders = [make("cases", options)]
     if options.nets:
-        missing("onnx", "torch", "torchvision", "transformers")
+        missing("torch", "torchvision", "transformers")
         folders.append(make("nets", options))
     for folder in folders:
         for name in sorted(os.listdir(folder)):
@@ -371,7 +370,7 @@ def arguments():
 def main():
     options = arguments()
     if not options.render:
-        missing("openvino", "onnxruntime")
+        missing("numpy", "onnx", "onnxruntime", "openvino")
         for binary in (options.worker, options.probe):
             if not os.path.exists(binary):
                 build = "cargo build --release --example worker --example probe"

@@ -81,7 +81,7 @@ fn sessions() {
         &ok(&["shapes", GATHER, "--json", "--shape", "data=5"]),
     );
     snapshot("ops", &ok(&["ops"]));
-    for command in ["eval", "inspect", "check", "shapes", "ops"] {
+    for command in ["eval", "inspect", "check", "shapes", "bench", "ops"] {
         snapshot(&format!("help-{command}"), &ok(&["help", command]));
     }
 }
@@ -353,6 +353,98 @@ fn types_that_numpy_lacks_pass_as_codes() {
         ok(&["eval", text(&model), "-i", &value, "-o", text(&output)]);
         let read = npy::read(&output, &Limits::default()).expect("what was written");
         assert_eq!(read, codes.with_shape([3]).expect("three codes"), "{ty}");
+    }
+}
+
+/// What `ovir bench` says in JSON of the example of Gather.
+fn bench(more: &[&str]) -> serde_json::Value {
+    let arguments = [&["bench", GATHER, "--json", "-i", INPUTS[1]], more].concat();
+    serde_json::from_str(&ok(&arguments)).expect("JSON")
+}
+
+#[test]
+fn bench_counts_and_times_evaluations() {
+    let json = bench(&["-n", "3", "--threads", "2", "-i", INPUTS[3]]);
+    let count = |json: &serde_json::Value, name: &str| json[name].as_u64();
+    assert_eq!(count(&json, "threads"), Some(2));
+    assert_eq!(count(&json, "layers"), Some(5));
+    assert!(count(&json, "compiled_layers").is_some_and(|count| count <= 5));
+    for name in ["read_ns", "compile_ns", "first_ns"] {
+        assert!(count(&json, name).is_some_and(|ns| ns > 0), "{name}");
+    }
+    let times = |json: &serde_json::Value| -> Vec<u64> {
+        let times = json["times_ns"].as_array().expect("a list");
+        times.iter().filter_map(serde_json::Value::as_u64).collect()
+    };
+    let three = times(&json);
+    assert_eq!(three.len(), 3);
+    assert!(three.is_sorted());
+    assert_eq!(count(&json, "median_ns"), Some(three[1]));
+    assert_eq!(count(&json, "best_ns"), Some(three[0]));
+    // An input without a value is random, and indices are drawn in range.
+    assert_eq!(times(&bench(&["-n", "1"])).len(), 1);
+    // No time is too short for a median.
+    assert!(times(&bench(&["--seconds", "0"])).len() >= 5);
+    // The evaluator compiles nothing.
+    let json = bench(&["-n", "3", "--evaluator"]);
+    assert!(json["compile_ns"].is_null() && json["compiled_layers"].is_null());
+    assert_eq!(count(&json, "layers"), Some(5));
+}
+
+#[test]
+fn bench_prints_where_the_time_goes() {
+    let printed = ok(&["bench", GATHER, "-n", "3"]);
+    let (first, figures) = printed.split_once('\n').expect("lines");
+    assert_eq!(first, GATHER);
+    let names = figures.lines().filter_map(|line| line.split(' ').next());
+    let names: Vec<_> = names.filter(|name| *name != "memory").collect();
+    let expected = [
+        "layers", "threads", "read", "compile", "first", "median", "runs",
+    ];
+    assert_eq!(names, expected);
+    assert!(figures.contains("\nruns     3\n"), "{figures}");
+
+    for more in [&["--layers"][..], &["--layers", "--evaluator"]] {
+        let printed = ok(&[&["bench", GATHER, "-n", "3"], more].concat());
+        let tables: Vec<_> = printed.split("\n\n").collect();
+        let [_, operations, layers] = tables[..] else {
+            panic!("{printed}");
+        };
+        assert!(operations.starts_with("operation "), "{operations}");
+        assert!(layers.starts_with("layer "), "{layers}");
+        let gather = |table: &str| table.lines().filter(|line| line.contains("Gather")).count();
+        assert_eq!((gather(operations), gather(layers)), (1, 1), "{printed}");
+        assert!(layers.contains(" i32[3] "), "{layers}");
+        let shares = operations.lines().skip(1).map(|line| {
+            let share = line
+                .strip_suffix(" %")
+                .and_then(|line| line.rsplit(' ').next());
+            share
+                .and_then(|share| share.parse().ok())
+                .unwrap_or(f64::NAN)
+        });
+        let sum: f64 = shares.sum();
+        assert!((99.0..101.0).contains(&sum), "{operations}");
+    }
+}
+
+#[test]
+fn bench_fails_as_other_commands_do() {
+    let unsupported = "ir-samples/broken/structure/operation-not-in-opset.xml";
+    let cases: [(&[&str], i32, &str); 9] = [
+        (&[GATHER, "--layer"], 2, "--layers"),
+        (&[GATHER, "-n", "0"], 2, "--runs"),
+        (&[GATHER, "--threads", "0"], 2, "--threads"),
+        (&[GATHER, "--seconds=-1"], 2, "--seconds"),
+        (&[GATHER, "-n", "3", "--seconds", "1"], 2, "cannot be used"),
+        (&[GATHER, "--layers", "--json"], 2, "cannot be used"),
+        (&["nowhere.xml"], 3, "nowhere.xml: No such file"),
+        (&[GATHER, "-i", "dta=[1]"], 3, "did you mean \"data\"?"),
+        (&[unsupported], 4, "Mish (opset1): 1"),
+    ];
+    for (arguments, code, phrase) in cases {
+        let text = fails(&[&["bench"], arguments].concat(), code);
+        assert!(text.contains(phrase), "{arguments:?}: {text}");
     }
 }
 
