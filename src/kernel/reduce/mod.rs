@@ -242,7 +242,7 @@ impl<'a, T: Number, A: Accumulator<T>> Job<'a, T, A> {
                 || self.fill(high, &with_len(axes, i, axes[i].len - half), rest),
             );
         }
-        let mut acc = vec![self.fold.identity(); out.len()];
+        let mut acc: SmallVec<[A; 32]> = SmallVec::from_elem(self.fold.identity(), out.len());
         self.accumulate(&mut acc, axes, base);
         self.fold.finish(&mut acc, self.count);
         for (out, acc) in out.iter_mut().zip(acc) {

@@ -1,5 +1,7 @@
 //! The axes of a reduction, and the shape they leave.
 
+use smallvec::SmallVec;
+
 use crate::op::{Input, OpError, bail, ensure, normalize_axis};
 use crate::tensor::{Dimension, PartialShape, ValueRange};
 
@@ -75,8 +77,8 @@ fn of_unknown_rank(data: &Input<'_>, count: Dimension, keep_dims: bool) -> Parti
 ///
 /// # Errors
 /// When one is out of range or named twice.
-pub(super) fn mask(axes: &[i64], rank: usize) -> Result<Vec<bool>, OpError> {
-    let mut mask = vec![false; rank];
+pub(super) fn mask(axes: &[i64], rank: usize) -> Result<SmallVec<[bool; 8]>, OpError> {
+    let mut mask: SmallVec<[bool; 8]> = SmallVec::from_elem(false, rank);
     for &axis in axes {
         let index = normalize_axis(axis, rank)?;
         ensure!(

@@ -85,7 +85,7 @@ impl<F: Reduction> Op for Reduce<F> {
         let ([data, axes], [output]) = (io.inputs, io.outputs) else {
             bail!("expected 2 inputs, got {}", io.inputs.len());
         };
-        let axes = convert::to_i64(axes);
+        let axes = convert::few_i64(axes);
         if axes.is_empty() {
             *output = Tensor::clone(data);
             return Ok(());

@@ -1,6 +1,7 @@
 //! The types arithmetic is computed in, and every other type seen through them.
 
 use bytemuck::{AnyBitPattern, Pod};
+use smallvec::SmallVec;
 
 use super::half;
 use crate::tensor::simd::vectorize_mut;
@@ -404,6 +405,13 @@ integers!(u64, widen_u64, narrow_u64);
 /// The elements of an integer or boolean tensor, widened; a `u64` above `i64::MAX` becomes it.
 pub(crate) fn to_i64(tensor: &Tensor) -> Vec<i64> {
     let mut out = vec![0i64; tensor.len()];
+    widen_to_i64(tensor, &mut out);
+    out
+}
+
+/// As [`to_i64`], of a tensor that has few.
+pub(crate) fn few_i64(tensor: &Tensor) -> SmallVec<[i64; 8]> {
+    let mut out = SmallVec::from_elem(0, tensor.len());
     widen_to_i64(tensor, &mut out);
     out
 }

@@ -26,7 +26,7 @@ mod half;
 
 use rayon::prelude::*;
 
-pub(crate) use class::{BLOCK, Compute, Native, narrow, one_i64, to_i64, widen};
+pub(crate) use class::{BLOCK, Compute, Native, few_i64, narrow, one_i64, to_i64, widen};
 use class::{view, view_mut, write, write_codes};
 pub(crate) use codes::{codes, from_codes, sign_extend_i4};
 
