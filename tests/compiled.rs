@@ -189,7 +189,7 @@ fn observers_see_joined_layers() {
 }
 
 #[test]
-fn errors_have_the_place_of_the_layer() {
+fn inputs_that_do_not_fit_are_named() {
     let gather = sample("ops/movement/gather-8/example-7.xml");
     let compiled = gather
         .compile(&CompileOptions::default())

@@ -12,7 +12,7 @@ pub(super) fn pack(draft: &mut Draft) {
             let inputs = draft.inputs(index)?;
             let known = inputs.iter().any(|input| input.value.is_some());
             let typed = inputs.iter().all(|input| input.element_type.is_static());
-            op.prepare(&inputs).filter(|_| known && typed)
+            (known && typed).then(|| op.prepare(&inputs))?
         });
         if let Some(prepared) = prepared {
             let node = draft.node(index);

@@ -133,7 +133,6 @@ impl<T> PackedLeft<T> {
     }
 }
 
-#[allow(dead_code)] // convolutions pack their filters
 impl<T: Lanes> PackedLeft<T> {
     /// Packs a matrix, whatever its strides.
     pub(crate) fn new(matrix: Matrix<'_, T>) -> Self {

@@ -6,7 +6,6 @@ mod inverse;
 mod matmul;
 mod weights;
 
-#[allow(unused_imports)] // a pass over graphs calls it
 pub(crate) use weights::compressed;
 
 use crate::op::{OpDef, def};

@@ -51,7 +51,6 @@ enum Stored {
 /// With `half` all this is computed in `f16`, and converted then.
 ///
 /// `None` if the operation or the weights are others. What is prepared takes input 0, of `f32`.
-#[allow(dead_code)] // a pass over graphs calls it
 pub(crate) fn compressed(
     op: &dyn Op,
     weights: &Tensor,
