@@ -1,5 +1,6 @@
 //! Evaluation of a graph, layer by layer, and the observers that watch it.
 
+mod awake;
 mod control;
 mod observer;
 mod plan;
@@ -8,6 +9,7 @@ mod run;
 mod state;
 mod workspace;
 
+pub(crate) use awake::Pace;
 pub use observer::{Control, Observer};
 pub(crate) use plan::Plan;
 pub(crate) use run::{Results, Run};

@@ -2,7 +2,7 @@
 
 use super::{CompiledModel, Model, Outputs, PortKey};
 use crate::error::{Error, Kind, Result, quoted};
-use crate::exec::{Observer, Run, State, Workspace};
+use crate::exec::{Observer, Pace, Run, State, Workspace};
 use crate::limits::Limits;
 use crate::op::{Output, Role};
 use crate::tensor::Tensor;
@@ -15,7 +15,8 @@ use crate::tensor::Tensor;
 /// are not known are 0.
 ///
 /// A request keeps its memory: a second evaluation with the same shapes allocates nothing, once the
-/// outputs of the first are dropped.
+/// outputs of the first are dropped. (The second evaluation of a compiled model packs large weights,
+/// for all its requests.)
 #[derive(Debug)]
 pub struct InferRequest {
     model: Model,
@@ -23,6 +24,7 @@ pub struct InferRequest {
     compiled: Option<CompiledModel>,
     state: State,
     workspace: Workspace,
+    pace: Pace,
 }
 
 impl Clone for InferRequest {
@@ -33,6 +35,7 @@ impl Clone for InferRequest {
             compiled: self.compiled.clone(),
             state: self.state.clone(),
             workspace: Workspace::default(),
+            pace: Pace::default(),
         }
     }
 }
@@ -53,6 +56,7 @@ impl InferRequest {
             compiled: None,
             state: State::default(),
             workspace: Workspace::default(),
+            pace: Pace::default(),
         }
     }
 
@@ -103,9 +107,12 @@ impl InferRequest {
             Some(compiled) => {
                 let model = compiled.for_inputs(&inputs)?;
                 if observers.is_empty() {
+                    let pace = &mut self.pace;
                     compiled.on_threads(|| {
-                        let run = Run::new(&model, limits, state, workspace, &mut []);
-                        run.run(inputs, &mut left)
+                        pace.keep(|| {
+                            let run = Run::new(&model, limits, state, workspace, &mut []);
+                            run.run(inputs, &mut left)
+                        })
                     })?
                 } else {
                     // Observers stay on the caller's thread.

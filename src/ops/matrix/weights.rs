@@ -1,10 +1,12 @@
-//! MatMul-1 with a constant second input, which is packed at the first evaluation.
+//! MatMul-1 with a constant second input, which is packed when it is used: a large one at the second
+//! time, so that a first result does not wait for what may never be used again.
 //!
 //! <https://docs.openvino.ai/2026/documentation/openvino-ir-format/operation-sets/operation-specs/matrix/matmul-1.html>
 
 use std::any::Any;
 use std::fmt;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use smallvec::smallvec;
 
@@ -27,11 +29,19 @@ pub(super) struct Weights {
     stored: Stored,
 }
 
+/// Elements from which on a matrix is packed at its second use.
+const LARGE: usize = 1 << 18;
+
 /// The second input.
 #[allow(clippy::large_enum_variant)] // there are only so many operations
 enum Stored {
     /// Of `f32`.
-    Plain(Tensor, OnceLock<PackedRight<f32>>),
+    Plain {
+        weights: Tensor,
+        /// Whether a product was computed.
+        used: AtomicBool,
+        packed: OnceLock<PackedRight<f32>>,
+    },
     /// In a narrow type, with zero points and scales.
     Narrow {
         weights: Tensor,
@@ -83,7 +93,11 @@ impl Weights {
                     ty: ElementType::F32,
                     shape: PartialShape::dynamic(),
                     size: [k, n],
-                    stored: Stored::Plain(matrix, OnceLock::new()),
+                    stored: Stored::Plain {
+                        used: AtomicBool::new(matrix.len() < LARGE),
+                        weights: matrix,
+                        packed: OnceLock::new(),
+                    },
                 }
             }
             ty @ (ElementType::F16 | ElementType::Bf16) => {
@@ -133,17 +147,28 @@ impl Weights {
         })
     }
 
-    /// The packed matrix.
-    fn right(&self) -> Result<Right<'_, f32>, OpError> {
+    /// Calls `f` with the matrix. The sums are the same whether it is packed or not.
+    fn with_right<R>(
+        &self,
+        f: impl FnOnce(Right<'_, f32>) -> Result<R, OpError>,
+    ) -> Result<R, OpError> {
         let [k, n] = self.size;
         match &self.stored {
-            Stored::Plain(weights, packed) => {
+            Stored::Plain {
+                weights,
+                used,
+                packed,
+            } => {
                 let data: &[f32] = weights.as_slice()?;
-                let pack = || match self.op.transpose_b {
-                    true => PackedRight::new(Matrix::new(data, n, k).transposed()),
-                    false => PackedRight::new(Matrix::new(data, k, n)),
+                let matrix = match self.op.transpose_b {
+                    true => Matrix::new(data, n, k).transposed(),
+                    false => Matrix::new(data, k, n),
                 };
-                Ok(Right::Packed(made(packed, pack)))
+                // Fresh memory for a large matrix costs more than packing it on the way once.
+                if !used.swap(true, Ordering::Relaxed) {
+                    return f(Right::Panels(&matrix));
+                }
+                f(Right::Packed(made(packed, || PackedRight::new(matrix))))
             }
             Stored::Narrow {
                 weights,
@@ -160,7 +185,7 @@ impl Weights {
                     half: *half,
                 };
                 match made(packed, || PackedNarrow::new(compressed)) {
-                    Some(packed) => Ok(Right::Panels(packed)),
+                    Some(packed) => f(Right::Panels(packed)),
                     None => bail!("the weights cannot be packed"),
                 }
             }
@@ -177,11 +202,11 @@ impl Weights {
             bail!("a scalar cannot be multiplied");
         };
         let wide = real::<f32>(a)?;
-        let (data, right): (&[f32], _) = (wide.as_slice()?, self.right()?);
+        let data: &[f32] = wide.as_slice()?;
         // The rows of all matrices are one tall matrix, unless they are stored as columns.
         let turned = self.op.transpose_a && !side.is_vector();
         let rows = if turned { side.rows() } else { data.len() / k };
-        fill(out, |out: &mut [f32]| {
+        let multiply = |out: &mut [f32], right: Right<'_, f32>| {
             for (i, out) in out.chunks_exact_mut(rows * n).enumerate() {
                 let matrix = match turned {
                     true => side.matrix(data, i),
@@ -201,6 +226,9 @@ impl Weights {
                 product(matrix, right, out, how);
             }
             Ok(())
+        };
+        fill(out, |out: &mut [f32]| {
+            self.with_right(|right| multiply(out, right))
         })
     }
 }
@@ -208,7 +236,7 @@ impl Weights {
 impl fmt::Debug for Weights {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let stored = match &self.stored {
-            Stored::Plain(weights, _) | Stored::Narrow { weights, .. } => weights,
+            Stored::Plain { weights, .. } | Stored::Narrow { weights, .. } => weights,
         };
         f.debug_struct("Weights")
             .field("op", &self.op)

@@ -198,3 +198,25 @@ fn weights_are_not_shown() {
     assert_eq!(format!("{:?}", prepared.op), before);
     assert!(before.len() < 200, "{before}");
 }
+
+#[test]
+fn the_first_product_has_the_bits_of_the_others() {
+    // Terms and columns in several blocks, sums that round.
+    let thirds = |dims: &[usize], seed: usize| {
+        let tensor = numbers(dims, seed);
+        let values = tensor.as_slice::<f32>().expect("f32");
+        let values: Vec<f32> = values.iter().map(|x| x / 3.0).collect();
+        Tensor::new(Shape::from(dims), &values).expect("as many")
+    };
+    for rows in [1, 5, 12, 40, 130] {
+        for transpose_b in [false, true] {
+            let dims = if transpose_b { [530, 600] } else { [600, 530] };
+            let (a, b) = (thirds(&[rows, 600], 1), thirds(&dims, 2));
+            assert!(b.len() >= LARGE);
+            let prepared = prepare(&op(false, transpose_b), &a, &b).expect("weights");
+            let first = run(&*prepared.op, std::slice::from_ref(&a)).expect("fits");
+            let second = run(&*prepared.op, std::slice::from_ref(&a)).expect("fits");
+            assert_eq!(first, second, "{rows} rows, transposed: {transpose_b}");
+        }
+    }
+}

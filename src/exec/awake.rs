@@ -1,0 +1,174 @@
+//! Threads that stay awake while a model is evaluated.
+//!
+//! A worker of rayon goes to sleep when it finds no work for some microseconds, as it does between
+//! two layers; waking it takes as long as many a layer. During a long evaluation the other workers
+//! therefore look for work without a pause.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rayon::Yield;
+
+/// An evaluation that takes at least this long keeps its threads awake.
+const LONG: Duration = Duration::from_micros(200);
+
+/// A short evaluation is measured every so many times.
+const OFTEN: u8 = 16;
+
+/// A worker that finds no work for so long goes to sleep as it would without us. It may stand in the
+/// way of what its thread was waiting for before, so that this bound is needed.
+const IDLE: Duration = Duration::from_millis(5);
+
+/// How long a worker waits for another to take its place in the line.
+const TAKEN: Duration = Duration::from_micros(200);
+
+/// One evaluation at a time keeps threads awake. Of two, each could have the other's threads wait.
+static TAKING: AtomicBool = AtomicBool::new(false);
+
+thread_local! {
+    static WATCHING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// How long the evaluations of a request take.
+#[derive(Debug, Default)]
+pub(crate) struct Pace {
+    long: bool,
+    /// Evaluations that need no measuring.
+    left: u8,
+}
+
+impl Pace {
+    /// Evaluates, on threads that are kept awake if the last evaluation was long.
+    pub(crate) fn keep<R: Send>(&mut self, run: impl FnOnce() -> R + Send) -> R {
+        if self.left > 0 {
+            self.left -= 1;
+            return run();
+        }
+        let start = Instant::now();
+        let result = if self.long { awake(run) } else { run() };
+        self.long = start.elapsed() >= LONG;
+        self.left = if self.long { 0 } else { OFTEN };
+        result
+    }
+}
+
+/// Sets a flag when it goes, also in a panic.
+struct Set<'f>(&'f AtomicBool, bool);
+
+impl Drop for Set<'_> {
+    fn drop(&mut self) {
+        self.0.store(self.1, Ordering::Release);
+    }
+}
+
+/// Calls `run` while the other workers of the pool look for work.
+fn awake<R: Send>(run: impl FnOnce() -> R + Send) -> R {
+    let others = rayon::current_num_threads() - 1;
+    if others == 0 || TAKING.swap(true, Ordering::Acquire) {
+        return run();
+    }
+    let _taking = Set(&TAKING, false);
+    let over = AtomicBool::new(false);
+    let until_over = || {
+        let _over = Set(&over, true);
+        run()
+    };
+    rayon::join(until_over, || line(&over, others)).0
+}
+
+/// This worker and so many others behind it look for work.
+fn line(over: &AtomicBool, workers: usize) {
+    if workers == 1 {
+        return watch(over);
+    }
+    let taken = AtomicBool::new(false);
+    let first = || {
+        let start = Instant::now();
+        while !taken.load(Ordering::Acquire) && !is(over) && start.elapsed() < TAKEN {
+            std::hint::spin_loop();
+        }
+        watch(over);
+    };
+    rayon::join(first, || {
+        taken.store(true, Ordering::Release);
+        line(over, workers - 1);
+    });
+}
+
+/// Looks for work until the evaluation is over, or there was none for long.
+fn watch(over: &AtomicBool) {
+    // What is found may be the next of the line.
+    if WATCHING.replace(true) {
+        return;
+    }
+    let mut last = Instant::now();
+    while !is(over) {
+        match rayon::yield_now() {
+            Some(Yield::Executed) => last = Instant::now(),
+            _ if last.elapsed() > IDLE => break,
+            _ => (0..16).for_each(|_| std::hint::spin_loop()),
+        }
+    }
+    WATCHING.set(false);
+}
+
+fn is(flag: &AtomicBool) -> bool {
+    flag.load(Ordering::Acquire)
+}
+
+#[cfg(test)]
+mod tests {
+    use rayon::prelude::*;
+
+    use super::*;
+
+    fn work() -> u64 {
+        (0..1000u64)
+            .into_par_iter()
+            .map(|i| (0..100).map(|j| i ^ j).sum::<u64>())
+            .sum()
+    }
+
+    #[test]
+    fn work_is_done_inside_and_outside_of_pools() {
+        let expected = work();
+        for threads in [1, 2, 3, 5] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+            let pool = pool.build().expect("threads");
+            for _ in 0..50 {
+                assert_eq!(pool.install(|| awake(|| work() + work())), 2 * expected);
+            }
+        }
+        assert_eq!(awake(work), expected);
+    }
+
+    #[test]
+    fn many_evaluations_at_once_end() {
+        let expected = work();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(3);
+        let pool = pool.build().expect("threads");
+        let sums: Vec<u64> = pool.install(|| {
+            let runs = (0..200).into_par_iter();
+            runs.map(|_| awake(|| awake(work) + work())).collect()
+        });
+        assert_eq!(sums, [2 * expected; 200]);
+    }
+
+    #[test]
+    fn a_panic_ends_the_watch() {
+        let panicked = std::panic::catch_unwind(|| awake(|| panic!("on purpose")));
+        assert!(panicked.is_err());
+        assert_eq!(awake(work), work());
+    }
+
+    #[test]
+    fn only_long_evaluations_are_kept_awake() {
+        let mut pace = Pace::default();
+        pace.keep(|| std::thread::sleep(2 * LONG));
+        assert!(pace.long);
+        pace.keep(|| ());
+        assert!(!pace.long);
+        assert_eq!(pace.left, OFTEN);
+    }
+}
