@@ -33,6 +33,23 @@ pub enum Kind {
     Limit,
     /// An observer stopped the run.
     Stopped,
+    /// The time limit is over.
+    Deadline,
+    /// It was cancelled from outside.
+    Cancelled,
+}
+
+impl Kind {
+    /// The kind of an operation's error; `invalid` if it refuses what it was given.
+    pub(crate) fn of_op(kind: OpErrorKind, invalid: Self) -> Self {
+        match kind {
+            OpErrorKind::Invalid => invalid,
+            OpErrorKind::Unsupported => Self::Unsupported,
+            OpErrorKind::Limit => Self::Limit,
+            OpErrorKind::Deadline => Self::Deadline,
+            OpErrorKind::Cancelled => Self::Cancelled,
+        }
+    }
 }
 
 /// A layer as errors name it: `layer 57 "up/Resize" (Interpolate, opset11)`.
@@ -154,12 +171,7 @@ impl Error {
 
     /// An operation's error, met while inferring ([`Kind::Shape`]) or evaluating ([`Kind::Eval`]).
     pub(crate) fn from_op(place: Place, kind: Kind, error: OpError) -> Self {
-        let kind = match error.kind {
-            OpErrorKind::Invalid => kind,
-            OpErrorKind::Unsupported => Kind::Unsupported,
-            OpErrorKind::Limit => Kind::Limit,
-        };
-        Self::at(place, kind, error.message)
+        Self::at(place, Kind::of_op(error.kind, kind), error.message)
     }
 
     /// Lines to print under the message, such as every unsupported operation.

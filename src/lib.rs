@@ -44,7 +44,7 @@ pub mod tensor;
 
 pub use error::{Error, Kind, LayerRef, Place, Result};
 pub use exec::{Control, Observer};
-pub use limits::Limits;
+pub use limits::{CancelToken, Limits};
 pub use model::{
     CompileOptions, CompiledModel, Depth, Format, InferRequest, Inspection, Model, Outputs,
     PortKey, Variable,

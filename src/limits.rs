@@ -1,7 +1,15 @@
 //! Limits on what a file may ask for. They are checked before anything is allocated.
 
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use crate::error::{Error, Kind};
+use crate::op::{OpError, OpErrorKind};
+
 /// Upper bounds for reading, inferring and evaluating a model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
     /// Bytes of the document (`model.xml`).
@@ -11,14 +19,22 @@ pub struct Limits {
     /// How deep bodies, and entries of `rt_info`, may be nested. Each level of bodies takes up to
     /// 20 kB of the stack when the model is inferred or evaluated.
     pub nesting: usize,
+    /// Dimensions of a shape.
+    pub rank: usize,
     /// Bytes of a file of tensors, or of an ONNX model.
     pub file_bytes: u64,
     /// Bytes of one tensor.
     pub tensor_bytes: u64,
     /// Bytes of all tensors alive at one time of an evaluation, constants not counted.
     pub live_bytes: u64,
+    /// Bytes of all outputs of an evaluation.
+    pub output_bytes: u64,
     /// Iterations of one Loop or TensorIterator.
     pub loop_trips: u64,
+    /// When whatever is going on ends with an error of [`Kind::Deadline`].
+    pub deadline: Option<Instant>,
+    /// Ends whatever is going on with an error of [`Kind::Cancelled`].
+    pub cancel: Option<CancelToken>,
 }
 
 impl Default for Limits {
@@ -28,10 +44,207 @@ impl Default for Limits {
             document_bytes: GIB,
             layers: 2_000_000,
             nesting: 64,
+            rank: 64,
             file_bytes: 16 * GIB,
             tensor_bytes: 16 * GIB,
             live_bytes: 64 * GIB,
+            output_bytes: 64 * GIB,
             loop_trips: 100_000_000,
+            deadline: None,
+            cancel: None,
         }
+    }
+}
+
+impl Limits {
+    /// Bounds for files from strangers: a model as large as real ones are, on a machine that has
+    /// other things to do.
+    pub fn untrusted() -> Self {
+        const MIB: u64 = 1 << 20;
+        Self {
+            document_bytes: 64 * MIB,
+            layers: 100_000,
+            nesting: 64,
+            rank: 32,
+            file_bytes: 2048 * MIB,
+            tensor_bytes: 1024 * MIB,
+            live_bytes: 2048 * MIB,
+            output_bytes: 1024 * MIB,
+            loop_trips: 1_000_000,
+            ..Self::default()
+        }
+    }
+}
+
+/// Ends an evaluation, or the reading of a model, from another thread.
+///
+/// Give a clone to [`Limits::cancel`] and keep one. It is looked at between layers and inside long
+/// kernels; a token that was used stays used.
+///
+/// ```
+/// use ovir::{CancelToken, Kind, Limits, Model};
+///
+/// let token = CancelToken::new();
+/// let mut limits = Limits::default();
+/// limits.cancel = Some(token.clone());
+/// token.cancel();
+/// let path = "ir-samples/ops/movement/gather-8/example-7.xml";
+/// let error = Model::read_with(path, &limits).expect_err("it was cancelled");
+/// assert_eq!(error.kind(), Kind::Cancelled);
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct CancelToken(Arc<AtomicBool>);
+
+impl CancelToken {
+    /// A token that was not used yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Ends what the token was given to.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+
+    /// Whether it was used.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+}
+
+/// The same token.
+impl PartialEq for CancelToken {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for CancelToken {}
+
+/// Why something ends before it is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stop {
+    Cancelled,
+    Late,
+}
+
+impl Stop {
+    /// The kind of its error.
+    pub(crate) fn kind(self) -> Kind {
+        match self {
+            Self::Cancelled => Kind::Cancelled,
+            Self::Late => Kind::Deadline,
+        }
+    }
+
+    /// The message of its error.
+    pub(crate) fn message(self) -> &'static str {
+        match self {
+            Self::Cancelled => "the work was cancelled",
+            Self::Late => "the time limit is over",
+        }
+    }
+}
+
+impl From<Stop> for Error {
+    fn from(stop: Stop) -> Self {
+        Self::new(stop.kind(), stop.message())
+    }
+}
+
+impl From<Stop> for OpError {
+    fn from(stop: Stop) -> Self {
+        Self {
+            message: stop.message().to_owned(),
+            kind: match stop {
+                Stop::Cancelled => OpErrorKind::Cancelled,
+                Stop::Late => OpErrorKind::Deadline,
+            },
+        }
+    }
+}
+
+/// Tells whether to go on. Kernels take the one of their thread ([`watch`]) before they share out
+/// work, and return early, with anything in their outputs, when it says so: whoever called them
+/// asks again.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Watch {
+    token: Option<CancelToken>,
+    deadline: Option<Instant>,
+}
+
+impl Watch {
+    /// Nothing, or why to end.
+    pub(crate) fn check(&self) -> Result<(), Stop> {
+        if self.token.as_ref().is_some_and(CancelToken::is_cancelled) {
+            return Err(Stop::Cancelled);
+        }
+        match self.deadline {
+            Some(deadline) if Instant::now() >= deadline => Err(Stop::Late),
+            _ => Ok(()),
+        }
+    }
+}
+
+thread_local! {
+    /// The limits of what this thread does. Threads that work for it ask before they are given the
+    /// work.
+    static CURRENT: RefCell<Limits> = RefCell::new(Limits::default());
+}
+
+/// Calls `f` under these limits.
+pub(crate) fn under<R>(limits: &Limits, f: impl FnOnce() -> R) -> R {
+    struct Restore(Limits);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            CURRENT.with_borrow_mut(|current| std::mem::swap(current, &mut self.0));
+        }
+    }
+    let _restore = Restore(CURRENT.replace(limits.clone()));
+    f()
+}
+
+/// Looks at the limits of what this thread does.
+pub(crate) fn current<R>(f: impl FnOnce(&Limits) -> R) -> R {
+    CURRENT.with_borrow(f)
+}
+
+/// Tells when what this thread does is to end.
+pub(crate) fn watch() -> Watch {
+    current(|limits| Watch {
+        token: limits.cancel.clone(),
+        deadline: limits.deadline,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn limits_hold_inside_only() {
+        let token = CancelToken::new();
+        let mut limits = Limits {
+            rank: 7,
+            cancel: Some(token.clone()),
+            ..Limits::default()
+        };
+        let inner = under(&limits, || {
+            assert_eq!(current(|l| l.rank), 7);
+            assert_eq!(watch().check(), Ok(()));
+            token.cancel();
+            watch().check()
+        });
+        assert_eq!(inner, Err(Stop::Cancelled));
+        assert_eq!(watch().check(), Ok(()));
+        limits.cancel = None;
+        limits.deadline = Some(Instant::now());
+        assert_eq!(under(&limits, || watch().check()), Err(Stop::Late));
+        limits.deadline = Some(Instant::now() + Duration::from_secs(600));
+        assert_eq!(under(&limits, || watch().check()), Ok(()));
+        let panicked = std::panic::catch_unwind(|| under(&limits, || panic!("on purpose")));
+        assert!(panicked.is_err() && current(|l| l.rank) == 64);
     }
 }

@@ -2,7 +2,7 @@
 
 use ovir::graph::{Builder, Known, Node};
 use ovir::tensor::{ElementType, PartialShape, Tensor};
-use ovir::{Control, Kind, Limits, Model, Observer};
+use ovir::{CancelToken, CompileOptions, Control, Kind, Limits, Model, Observer};
 
 use crate::support::project;
 
@@ -365,4 +365,47 @@ fn allowed_values_are_followed_through_conversions() {
     graph.result("y", rows);
     let model = graph.build("lookup").expect("a model");
     assert_eq!(model.allowed_values(0), Some((-4, 3)));
+}
+
+#[test]
+fn limits_end_what_goes_on() {
+    let path = project("ir-samples/ops/movement/gather-8/example-7.xml");
+    let model = gather();
+    let token = CancelToken::new();
+    let mut limits = Limits::default();
+    limits.cancel = Some(token.clone());
+    let compiled = model
+        .compile(&CompileOptions::default())
+        .expect("it compiles");
+    let evaluations = || {
+        [model.infer_request(), compiled.infer_request()].map(|mut request| {
+            request
+                .infer_with(gather_inputs(), &limits, &mut [])
+                .map(drop)
+        })
+    };
+    assert!(evaluations().iter().all(Result::is_ok));
+    token.cancel();
+    for result in evaluations() {
+        assert_eq!(result.expect_err("cancelled").kind(), Kind::Cancelled);
+    }
+    let kind = |limits: &Limits| {
+        let read = Model::read_with(&path, limits).map(drop);
+        read.and_then(|()| {
+            model
+                .evaluate_with(gather_inputs(), limits, &mut [])
+                .map(drop)
+        })
+        .expect_err("a limit is reached")
+        .kind()
+    };
+    let mut late = Limits::default();
+    late.deadline = Some(std::time::Instant::now());
+    assert_eq!(kind(&late), Kind::Deadline);
+    let mut small = Limits::default();
+    small.output_bytes = 11;
+    assert_eq!(kind(&small), Kind::Limit);
+    let mut flat = Limits::default();
+    flat.rank = 0;
+    assert_eq!(kind(&flat), Kind::Limit);
 }

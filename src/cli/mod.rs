@@ -27,7 +27,7 @@ use crate::error::{Error, Kind};
 ///
 /// Exit codes: 0 done and clean; 1 `check` found errors; 2 wrong usage; 3 the model or an input
 /// cannot be read or is invalid; 4 an operation, version or element type is not supported; 5 a
-/// limit was reached.
+/// limit was reached; 124 the time limit is over; 130 interrupted.
 #[derive(Debug, Parser)]
 #[command(name = "ovir", version, max_term_width = 100)]
 struct Cli {
@@ -130,6 +130,8 @@ fn exit_code(kind: Kind) -> u8 {
     match kind {
         Kind::Unsupported => 4,
         Kind::Limit => 5,
+        Kind::Deadline => 124,
+        Kind::Cancelled => 130,
         _ => 3,
     }
 }

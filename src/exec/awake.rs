@@ -47,9 +47,13 @@ impl Pace {
         }
         let start = Instant::now();
         let result = if self.long { awake(run) } else { run() };
-        self.long = start.elapsed() >= LONG;
-        self.left = if self.long { 0 } else { OFTEN };
+        self.took(start.elapsed());
         result
+    }
+
+    fn took(&mut self, time: Duration) {
+        self.long = time >= LONG;
+        self.left = if self.long { 0 } else { OFTEN };
     }
 }
 
@@ -165,10 +169,12 @@ mod tests {
     #[test]
     fn only_long_evaluations_are_kept_awake() {
         let mut pace = Pace::default();
-        pace.keep(|| std::thread::sleep(2 * LONG));
-        assert!(pace.long);
-        pace.keep(|| ());
-        assert!(!pace.long);
-        assert_eq!(pace.left, OFTEN);
+        pace.took(LONG);
+        assert!(pace.long && pace.left == 0);
+        assert_eq!(pace.keep(work), work());
+        pace.took(LONG / 2);
+        assert!(!pace.long && pace.left == OFTEN);
+        assert_eq!(pace.keep(work), work());
+        assert_eq!(pace.left, OFTEN - 1);
     }
 }

@@ -10,7 +10,7 @@ use super::workspace::{Slots, Tensors, Workspace};
 use crate::error::{Error, Kind, Place, Result};
 use crate::graph::infer::{Fact, describe};
 use crate::graph::{Node, NodeId, Operation};
-use crate::limits::Limits;
+use crate::limits::{self, Limits, Watch};
 use crate::model::Model;
 use crate::op::{Input, Io, Op, OpErrorKind, Output, Outputs, Role};
 use crate::tensor::{Shape, Tensor};
@@ -20,7 +20,8 @@ pub(crate) type Results = SmallVec<[Tensor; 2]>;
 
 pub(crate) struct Run<'r, 'o> {
     pub(super) model: &'r Model,
-    pub(super) limits: Limits,
+    pub(super) limits: &'r Limits,
+    watch: Watch,
     pub(super) observers: &'r mut [&'o mut dyn Observer],
     workspace: &'r mut Workspace,
     /// The variables as the run found them.
@@ -32,7 +33,7 @@ pub(crate) struct Run<'r, 'o> {
 impl<'r, 'o> Run<'r, 'o> {
     pub(crate) fn new(
         model: &'r Model,
-        limits: &Limits,
+        limits: &'r Limits,
         state: &'r State,
         workspace: &'r mut Workspace,
         observers: &'r mut [&'o mut dyn Observer],
@@ -40,7 +41,8 @@ impl<'r, 'o> Run<'r, 'o> {
         workspace.begin(model, limits);
         Self {
             model,
-            limits: *limits,
+            limits,
+            watch: limits::watch(),
             observers,
             workspace,
             state,
@@ -55,9 +57,51 @@ impl<'r, 'o> Run<'r, 'o> {
         inputs: impl IntoIterator<Item = Tensor>,
         assigned: &mut State,
     ) -> Result<Results> {
+        self.watch.check()?;
+        self.check_outputs()?;
         let outputs = self.graph(0, inputs)?;
+        let bytes = outputs.iter().map(|output| output.byte_len() as u64);
+        let bytes = bytes.fold(0, u64::saturating_add);
+        if bytes > self.limits.output_bytes {
+            let message = format!(
+                "the outputs have {bytes} bytes, the limit is {}",
+                self.limits.output_bytes
+            );
+            return Err(Error::new(Kind::Limit, message));
+        }
         *assigned = self.assigned;
         Ok(outputs)
+    }
+
+    /// Whether the outputs whose shapes are known already are within the limit.
+    fn check_outputs(&self) -> Result<()> {
+        let (model, limit) = (self.model, self.limits.output_bytes);
+        let mut all = 0u64;
+        for output in model.outputs() {
+            let Some(found) = model.fact(0, output.node).outputs.first() else {
+                continue;
+            };
+            let Some(elements) = found.shape.to_shape().map(|shape| shape.elements()) else {
+                continue;
+            };
+            // Of a type that is not known yet, or of strings, the size shows later.
+            let bytes = elements.map_or(Some(usize::MAX), |n| found.element_type.storage_bytes(n));
+            let bytes = bytes.unwrap_or(0) as u64;
+            all = all.saturating_add(bytes);
+            if all > limit {
+                // The layer that makes it says more than the Result.
+                let result = model.graphs()[0].node(output.node);
+                let id = result
+                    .inputs()
+                    .first()
+                    .map_or(output.node, |port| port.node);
+                let message = format!(
+                    "an output {found} needs {bytes} bytes, the limit of all outputs is {limit}"
+                );
+                return Err(At { graph: 0, id }.error(model, Kind::Limit, message));
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn pool(&mut self) -> &mut Pool {
@@ -153,6 +197,10 @@ impl<'r, 'o> Run<'r, 'o> {
             }
         }
         drop(inputs);
+        // A kernel that was told to end leaves anything behind.
+        if let Err(stop) = self.watch.check() {
+            return Err(at.error(model, stop.kind(), stop.message()));
+        }
         self.after(at, slots)
     }
 
@@ -258,7 +306,7 @@ fn evaluate(
     pool: &mut Pool,
 ) -> Result<Tensors> {
     let failed = |kind: Kind, mut error: crate::op::OpError| {
-        if error.kind != OpErrorKind::Limit {
+        if matches!(error.kind, OpErrorKind::Invalid | OpErrorKind::Unsupported) {
             error.message += &describe(inputs.iter().map(|t| (t.element_type(), t.shape())));
         }
         Error::from_op(at.place(model), kind, error)

@@ -9,7 +9,8 @@ use smallvec::SmallVec;
 
 use super::known::{Known, KnownOutputs, known_outputs};
 use super::{Graph, Node, NodeId, Operation};
-use crate::op::{Input, OpError, Output, Outputs, Role};
+use crate::limits::{self, Watch};
+use crate::op::{Input, OpError, OpErrorKind, Output, Outputs, Role};
 use crate::tensor::{Dimension, ElementType, PartialShape, Symbol};
 
 /// What inference knows of a node.
@@ -96,6 +97,9 @@ pub(super) struct Inference<'g> {
     symbols: u32,
     /// How many more times bodies are inferred again for a better answer.
     pub(super) patience: usize,
+    watch: Watch,
+    /// The most dimensions of a shape.
+    rank: usize,
 }
 
 impl<'g> Inference<'g> {
@@ -107,6 +111,8 @@ impl<'g> Inference<'g> {
             refused: Vec::new(),
             symbols: first_free_symbol(graphs),
             patience: graphs.len().saturating_mul(4),
+            watch: limits::watch(),
+            rank: limits::current(|limits| limits.rank),
         }
     }
 
@@ -120,9 +126,10 @@ impl<'g> Inference<'g> {
         }
         let mut facts: Vec<Fact> = Vec::with_capacity(graph.nodes.len());
         for ((id, node), given) in graph.nodes().zip(given) {
-            let fact = match given {
-                Some(fact) => Ok(fact),
-                None => self.node(node, &facts),
+            let fact = match (given, self.watch.check()) {
+                (_, Err(stop)) => Err(stop.into()),
+                (Some(fact), _) => Ok(fact),
+                (None, _) => self.node(node, &facts).and_then(|fact| self.ranked(fact)),
             };
             let mut fact = fact.unwrap_or_else(|error| {
                 self.refused.push(Refused {
@@ -136,6 +143,21 @@ impl<'g> Inference<'g> {
             facts.push(fact);
         }
         self.facts[index] = facts;
+    }
+
+    /// A fact whose shapes have no more dimensions than allowed.
+    fn ranked(&self, fact: Fact) -> Result<Fact, OpError> {
+        let ranks = fact.outputs.iter().filter_map(|o| o.shape.dims());
+        match ranks.map(<[_]>::len).max() {
+            Some(rank) if rank > self.rank => Err(OpError {
+                message: format!(
+                    "an output has {rank} dimensions, the limit is {}",
+                    self.rank
+                ),
+                kind: OpErrorKind::Limit,
+            }),
+            _ => Ok(fact),
+        }
     }
 
     fn node(&mut self, node: &Node, facts: &[Fact]) -> Result<Fact, OpError> {

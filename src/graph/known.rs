@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use crate::limits;
 use crate::op::{Input, Io, Moves, Op, OpError, Output, Outputs, Role};
 use crate::tensor::{ElementType, Tensor, ValueRange, convert};
 
@@ -101,6 +102,8 @@ pub(crate) fn evaluate(
         inputs,
         outputs: &mut tensors,
     })?;
+    // A kernel that was told to end leaves anything behind.
+    limits::watch().check()?;
     Ok(tensors)
 }
 

@@ -52,7 +52,7 @@ impl Archive {
             path: path.to_owned(),
             zip,
             entries,
-            limits: *limits,
+            limits: limits.clone(),
         })
     }
 

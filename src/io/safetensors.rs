@@ -83,7 +83,7 @@ impl Archive {
             names: metadata.offset_keys(),
             metadata,
             types,
-            limits: *limits,
+            limits: limits.clone(),
         })
     }
 

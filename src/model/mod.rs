@@ -16,7 +16,7 @@ use crate::exec::{Observer, Plan};
 use crate::graph::infer::{Fact, Facts, Refused};
 use crate::graph::{Graph, Known, NodeId, Operation, Terminal, find_terminal, layers_to};
 use crate::ir::{Problem, Source};
-use crate::limits::Limits;
+use crate::limits::{Limits, under};
 use crate::op::Output;
 use crate::ops::infrastructure::Parameter;
 use crate::tensor::{ElementType, PartialShape, Tensor};
@@ -93,7 +93,7 @@ impl Model {
         depth: Depth,
         limits: &Limits,
     ) -> Result<Inspection> {
-        inspection::of_file(path.as_ref(), depth, limits)
+        under(limits, || inspection::of_file(path.as_ref(), depth, limits))
     }
 
     pub(crate) fn from_graph(name: &str, graph: Graph) -> Result<Self> {

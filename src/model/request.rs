@@ -3,7 +3,7 @@
 use super::{CompiledModel, Model, Outputs, PortKey};
 use crate::error::{Error, Kind, Result, quoted};
 use crate::exec::{Observer, Pace, Run, State, Workspace};
-use crate::limits::Limits;
+use crate::limits::{Limits, under};
 use crate::op::{Output, Role};
 use crate::tensor::Tensor;
 
@@ -100,24 +100,28 @@ impl InferRequest {
         let (state, workspace) = (&self.state, &mut self.workspace);
         let mut left = State::default();
         let tensors = match &self.compiled {
-            None => {
+            None => under(limits, || {
                 let run = Run::new(model, limits, state, workspace, observers);
-                run.run(inputs, &mut left)?
-            }
+                run.run(inputs, &mut left)
+            })?,
             Some(compiled) => {
-                let model = compiled.for_inputs(&inputs)?;
+                let model = under(limits, || compiled.for_inputs(&inputs))?;
                 if observers.is_empty() {
                     let pace = &mut self.pace;
                     compiled.on_threads(|| {
                         pace.keep(|| {
-                            let run = Run::new(&model, limits, state, workspace, &mut []);
-                            run.run(inputs, &mut left)
+                            under(limits, || {
+                                let run = Run::new(&model, limits, state, workspace, &mut []);
+                                run.run(inputs, &mut left)
+                            })
                         })
                     })?
                 } else {
                     // Observers stay on the caller's thread.
-                    let run = Run::new(&model, limits, state, workspace, observers);
-                    run.run(inputs, &mut left)?
+                    under(limits, || {
+                        let run = Run::new(&model, limits, state, workspace, observers);
+                        run.run(inputs, &mut left)
+                    })?
                 }
             }
         };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, Kind, LayerRef, Place};
 use crate::ir::{Problem, Severity};
-use crate::op::{OpError, OpErrorKind};
+use crate::op::OpError;
 use crate::tensor::TensorError;
 
 /// Why a part of a model is not taken.
@@ -46,12 +46,7 @@ impl Refusal {
 /// Errors while a constant is read.
 impl From<OpError> for Refusal {
     fn from(error: OpError) -> Self {
-        let kind = match error.kind {
-            OpErrorKind::Invalid => Kind::Weights,
-            OpErrorKind::Unsupported => Kind::Unsupported,
-            OpErrorKind::Limit => Kind::Limit,
-        };
-        Self::new(kind, error.message)
+        Self::new(Kind::of_op(error.kind, Kind::Weights), error.message)
     }
 }
 

@@ -276,6 +276,10 @@ pub enum OpErrorKind {
     Unsupported,
     /// A limit was reached, or memory ran out.
     Limit,
+    /// The time limit is over.
+    Deadline,
+    /// It was cancelled from outside.
+    Cancelled,
 }
 
 impl OpError {

@@ -8,7 +8,7 @@ use super::problem::Problems;
 use super::xml::{Element, IllFormed, Tag, Tags, forbidden_character};
 use crate::error::Kind;
 use crate::graph::{BodyKind, RtInfo};
-use crate::limits::Limits;
+use crate::limits::{self, Limits, Watch};
 use crate::op::attrs::Attr;
 
 /// The element the parser is in. Indices point into the document.
@@ -79,6 +79,7 @@ pub(super) fn parse<'a>(
         layers: 0,
         text: String::new(),
         limits,
+        watch: limits::watch(),
         problems,
     };
     let mut tags = Tags::new(text);
@@ -113,6 +114,7 @@ struct Parser<'a, 'p, 's> {
     /// Text of the current `<dim>`.
     text: String,
     limits: &'p Limits,
+    watch: Watch,
     problems: &'p mut Problems<'s>,
 }
 
@@ -245,6 +247,10 @@ impl<'a> Parser<'a, '_, '_> {
             return None;
         }
         let offset = element.offset;
+        if let Err(stop) = self.watch.check() {
+            self.report(stop.kind(), offset, stop.message());
+            return None;
+        }
         let fragment = self.document.fragment && net == 0;
         let id = match (element.get("id"), fragment) {
             (None, true) => Some(0),
