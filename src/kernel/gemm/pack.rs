@@ -26,7 +26,7 @@ fn lines<T>(elements: usize) -> usize {
 }
 
 /// Elements above which packing is shared out among the threads.
-const MUCH: usize = 1 << 17;
+const MUCH: usize = 1 << 15;
 
 thread_local! {
     /// Memory for panels of left sides, kept for the next product.

@@ -11,7 +11,7 @@ use super::tile::{Block, Columns, Side, Target, TileSize};
 use super::{How, Lanes, Left, Matrix, Panels, Right, few};
 
 /// Terms that are added up at a time: a panel of the right side then lies in the nearest cache.
-const TERMS: usize = 256;
+const TERMS: usize = 384;
 
 /// Rows of the left side, and columns of the right, that lie in the second cache.
 const ROWS: usize = 240;

@@ -72,7 +72,7 @@ fn few_rows_and_columns() {
 #[test]
 fn panels_written_on_the_way() {
     for of_b in [false, true] {
-        check_every_way([260, 270, 70], [false, of_b], true);
+        check_every_way([260, 400, 70], [false, of_b], true);
         check_every_way([33, 517, 300], [true, of_b], false);
         check_every_way([5, 300, 33], [false, of_b], false);
     }

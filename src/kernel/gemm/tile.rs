@@ -368,7 +368,9 @@ impl<'a, T: Lanes> Tile<'a, '_, '_, T> {
         self.ahead
     }
 
+    /// The sums become elements of the result.
     #[inline(always)]
+    #[allow(clippy::needless_range_loop)] // so that the sums stay in registers
     fn put<S: Simd, const N: usize, const R: usize>(self, simd: S, sums: [[T::Vector<S>; N]; R]) {
         let [row, column] = self.at;
         for i in 0..R {
