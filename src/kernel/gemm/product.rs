@@ -10,7 +10,8 @@ use super::pack::{LEFT, RIGHT, pack_left, with_scratch};
 use super::tile::{Block, Columns, Side, Target, TileSize};
 use super::{How, Lanes, Left, Matrix, Panels, Right, few};
 
-/// Terms that are added up at a time: a panel of the right side then lies in the nearest cache.
+/// Terms that are added up at a time: a tile of the left side then lies in the nearest cache, and the
+/// result is not read and written too often.
 const TERMS: usize = 384;
 
 /// Rows of the left side, and columns of the right, that lie in the second cache.
