@@ -31,8 +31,12 @@ use product::{run, run_few};
 /// Multiplications below which packing costs more than it gains.
 const TINY: usize = 1 << 12;
 
-/// Products of at most this many rows read the other matrix as it lies.
-const FEW: usize = 8;
+/// Products of at most this many rows read the other matrix as it lies, if its rows lie in one piece
+/// each: more are multiplied in tiles, which write its panels on the way.
+const FEW: usize = 4;
+
+/// The same if its columns do, whose panels take longer to write.
+const FEW_DOTS: usize = 32;
 
 /// A matrix that lies in a slice.
 #[derive(Debug, Clone, Copy)]
@@ -242,7 +246,8 @@ fn product_on<T: Real>(arch: Arch, a: Left<'_, T>, b: Right<'_, T>, c: &mut [T],
             // The result has the same elements in the same order.
             return run_few(arch, b.transposed(), a.transposed(), c, how);
         }
-        if (m <= FEW || m.saturating_mul(n).saturating_mul(k) <= TINY) && b.in_lines() {
+        let few = if b.column_stride == 1 { FEW } else { FEW_DOTS };
+        if (m <= few || m.saturating_mul(n).saturating_mul(k) <= TINY) && b.in_lines() {
             return run_few(arch, a, b, c, how);
         }
     }

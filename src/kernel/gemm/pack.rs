@@ -13,6 +13,7 @@ use rayon::prelude::*;
 use super::lanes::dispatch;
 use super::tile::{Side, TileSize};
 use super::{Lanes, Matrix, Panels};
+use crate::kernel::simd::prefetch;
 
 /// A line of the cache: memory for panels begins with one, so that no vector lies in two.
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
@@ -25,7 +26,7 @@ fn lines<T>(elements: usize) -> usize {
 }
 
 /// Elements above which packing is shared out among the threads.
-const MUCH: usize = 1 << 17;
+const MUCH: usize = 1 << 15;
 
 thread_local! {
     /// Memory for panels of left sides, kept for the next product.
@@ -325,6 +326,18 @@ impl<T: Lanes> WithSimd for Lines<'_, '_, T> {
         };
         let mut r = 0;
         if matrix.column_stride == 1 {
+            while r + 16 <= count {
+                let mut lines = [&matrix.data[..0]; 16];
+                for (i, line) in lines.iter_mut().enumerate() {
+                    *line = &row(r + i)[..depth];
+                }
+                // The other memory: it is needed soon, and lies in too many places to be foreseen.
+                let ahead = 16usize.wrapping_mul(matrix.row_stride);
+                if !interleave_sixteen(simd, lines, ahead, width, r, panel) {
+                    break;
+                }
+                r += 16;
+            }
             while r + 4 <= count {
                 let lines = [row(r), row(r + 1), row(r + 2), row(r + 3)];
                 interleave(simd, lines.map(|line| &line[..depth]), width, r, panel);
@@ -338,6 +351,52 @@ impl<T: Lanes> WithSimd for Lines<'_, '_, T> {
             }
         }
     }
+}
+
+/// Writes sixteen rows to the places from `at` on of each term, if there are instructions for that.
+/// Meanwhile elements so far `ahead` are asked for.
+#[inline(always)]
+fn interleave_sixteen<T: Lanes, S: Simd>(
+    simd: S,
+    rows: [&[T]; 16],
+    ahead: usize,
+    width: usize,
+    at: usize,
+    panel: &mut [T],
+) -> bool {
+    if T::transpose_sixteen(simd, [[T::zeroed(); 4]; 16]).is_none() {
+        return false;
+    }
+    let count = rows[0].len() / 4;
+    // Mapped arrays of sixteen would be a call.
+    let mut blocks = [&[] as &[[T; 4]]; 16];
+    for (blocks, row) in blocks.iter_mut().zip(&rows) {
+        *blocks = &row.as_chunks::<4>().0[..count];
+    }
+    let mut terms = panel.chunks_exact_mut(4 * width);
+    for (l, out) in (0..count).zip(&mut terms) {
+        if l % 4 == 0 {
+            for block in &blocks {
+                prefetch(block.as_ptr().cast::<T>(), ahead.wrapping_add(4 * l));
+            }
+        }
+        let mut rows = [[T::zeroed(); 4]; 16];
+        for (row, block) in rows.iter_mut().zip(&blocks) {
+            *row = block[l];
+        }
+        let columns = T::transpose_sixteen(simd, rows).unwrap_or([[T::zeroed(); 16]; 4]);
+        for (column, out) in columns.iter().zip(out.chunks_exact_mut(width)) {
+            if let Some(out) = out[at..].first_chunk_mut() {
+                *out = *column;
+            }
+        }
+    }
+    for (l, out) in terms.into_remainder().chunks_exact_mut(width).enumerate() {
+        for (out, row) in out[at..at + 16].iter_mut().zip(&rows) {
+            *out = row[4 * count + l];
+        }
+    }
+    true
 }
 
 /// Writes four rows to the places from `at` on of each term.
