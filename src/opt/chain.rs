@@ -119,10 +119,10 @@ impl Chain {
         if self.head_last {
             registers[0][..len].copy_from_slice(block);
         }
-        let mut places: SmallVec<[Place<'_>; 4]> = operands
-            .iter()
-            .map(|operand| Place::of(operand, at, len))
-            .collect();
+        let mut places: SmallVec<[Place<'_>; 4]> = SmallVec::new();
+        for operand in operands {
+            places.push(Place::of(operand, at, len));
+        }
         let last = self.steps.len() - 1;
         for (step, (own, &target)) in self.steps.iter().zip(&self.registers).enumerate() {
             let Some(function) = own.op.elementwise() else {
@@ -152,8 +152,10 @@ impl Chain {
                 let elements = slice(&own.args[usize::from(first)], head);
                 function.compute_repeated(elements, repeated, first, out);
             } else {
-                let inputs: SmallVec<[&[f32]; 4]> =
-                    own.args.iter().map(|arg| slice(arg, head)).collect();
+                let mut inputs: SmallVec<[&[f32]; 4]> = SmallVec::new();
+                for arg in &own.args {
+                    inputs.push(slice(arg, head));
+                }
                 function.compute(&inputs, out);
             }
             registers[target] = result;

@@ -19,9 +19,6 @@ const NEAR: usize = 1 << 10;
 /// Elements of some channels' output that stay in the cache until they are finished.
 const WHOLE: usize = 1 << 16;
 
-/// Parts that large work is cut into at least.
-const PARTS: usize = 8;
-
 /// Rows up to which a lane to each channel is faster than vectors along rows, at a stride of one.
 const WIDEST: usize = 48;
 
@@ -127,7 +124,8 @@ impl Depthwise {
         let (lanes, plane) = (lanes(), self.y.output * self.x.output);
         let groups = self.channels.div_ceil(lanes);
         let work = (self.y.kernel * self.x.kernel + MOVING).saturating_mul(out.len());
-        let whole = plane * lanes <= WHOLE && (work <= SMALL || groups * self.batch >= PARTS);
+        let alone = work <= SMALL || groups * self.batch >= 2 * rayon::current_num_threads();
+        let whole = plane * lanes <= WHOLE && alone;
         let rows = if whole { self.y.output } else { self.band };
         let mut jobs: Vec<Job<'_>> = Vec::new();
         for (image, out) in out.chunks_mut(self.channels * plane).enumerate() {
