@@ -97,8 +97,7 @@ mod x86 {
                 _mm512_shuffle_ps,
                 [cast(a), cast(b), cast(c), cast(d)]
             );
-            for i in 0..STEP {
-                let row = rows[i];
+            for (i, row) in rows.into_iter().enumerate() {
                 to(i, cast(avx._mm512_castps512_ps128(row)));
                 to(4 + i, cast(avx._mm512_extractf32x4_ps::<1>(row)));
                 to(8 + i, cast(avx._mm512_extractf32x4_ps::<2>(row)));
@@ -117,8 +116,7 @@ mod x86 {
             _mm256_shuffle_ps,
             [cast(a), cast(b), cast(c), cast(d)]
         );
-        for i in 0..STEP {
-            let row = rows[i];
+        for (i, row) in rows.into_iter().enumerate() {
             to(i, cast(avx._mm256_castps256_ps128(row)));
             to(4 + i, cast(avx._mm256_extractf128_ps::<1>(row)));
         }

@@ -230,6 +230,7 @@ fn four(line: &[f32], at: usize) -> [f32; STEP] {
 
 /// Hands the elements of `lines`, which are equally long, to `to` as vectors, four at a time, with
 /// where they are from. There are four elements at least; some at the end may come twice.
+#[allow(clippy::needless_range_loop)] // unrolled, so that lanes stay apart
 #[inline(always)]
 fn turn<S: Simd>(simd: S, lines: &[&[f32]; LANES], mut to: impl FnMut(usize, [S::f32s; STEP])) {
     let len = lines[0].len();
