@@ -4,6 +4,7 @@
 //! memory beyond the output stays small. Filters with few outputs are applied element by element.
 
 mod columns;
+mod depthwise;
 mod direct;
 pub(crate) mod single;
 

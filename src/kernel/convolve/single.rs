@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::Sizes;
 use super::columns::Columns;
+use super::depthwise::Depthwise;
 use super::direct::Direct;
 use crate::kernel::gemm::{How, Left, Matrix, PackedLeft, Right, product};
 use crate::kernel::window::Window;
@@ -60,6 +61,9 @@ pub(crate) fn convolve(
         }
         return;
     }
+    if let Some(depthwise) = Depthwise::new(sizes, window).filter(Depthwise::pays) {
+        return depthwise.run(data, filters.data, out, finish);
+    }
     if let Some(direct) = Direct::new(sizes, window).filter(Direct::pays) {
         return direct.run(data, filters.data, out, finish);
     }
@@ -81,7 +85,11 @@ fn products(
         window.outputs(),
     );
     let matrix = |group: usize| Matrix::new(&filters.data[group * m * k..][..m * k], m, k);
-    let packed = filters.packed(sizes.groups, &matrix);
+    // Filters that are read once are read as they lie.
+    let packed = match n {
+        1 => None,
+        _ => filters.packed(sizes.groups, &matrix),
+    };
     let inputs = sizes.channels * window.inputs();
     let one = |image: usize, out: &mut [f32], alone: bool| {
         let group = image % sizes.groups;
@@ -94,7 +102,7 @@ fn products(
             channels: sizes.channels,
             data: &data[image * inputs..][..inputs],
         };
-        let right = if window.is_pointwise() {
+        let right = if window.is_pointwise() || n == 1 && window.is_whole() {
             Right::Matrix(Matrix::new(columns.data, k, n))
         } else {
             Right::Panels(&columns)
