@@ -1,6 +1,6 @@
 //! Loops compiled for the vectors of the machine they run on, and memory asked for ahead.
 
-pub(crate) use crate::tensor::simd::{arch, vectorize, vectorize_mut};
+pub(crate) use crate::tensor::simd::{arch, vectorize, vectorize_mut, vectorize_streaming};
 
 /// Asks for the memory of the element `position` after one, to be read or written soon. A position
 /// outside does no harm.
