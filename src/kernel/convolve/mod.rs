@@ -6,6 +6,7 @@
 mod columns;
 mod direct;
 pub(crate) mod single;
+pub(crate) mod winograd;
 
 use std::ops::Range;
 

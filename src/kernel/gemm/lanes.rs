@@ -7,7 +7,7 @@ use bytemuck::Pod;
 use pulp::{Arch, Scalar128b, Simd, WithSimd};
 
 /// Calls `op` compiled for the vectors of `arch`.
-pub(super) fn dispatch<F: WithSimd>(arch: Arch, op: F) -> F::Output {
+pub(crate) fn dispatch<F: WithSimd>(arch: Arch, op: F) -> F::Output {
     match arch {
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
         Arch::V3(simd) => Simd::vectorize(simd, op),

@@ -10,6 +10,7 @@ mod narrow;
 mod operand;
 mod pack;
 mod product;
+mod series;
 #[cfg(test)]
 mod tests;
 mod tile;
@@ -19,10 +20,11 @@ use pulp::Arch;
 
 pub(crate) use batch::{Batch, batches, each};
 pub(crate) use compressed::{Compressed, PackedNarrow};
-pub(crate) use lanes::Lanes;
+pub(crate) use lanes::{Lanes, dispatch};
 pub(crate) use narrow::{Narrow, multiply_narrow};
 pub(crate) use operand::{Finish, How, Left, Panels, Right};
 pub(crate) use pack::{PackedLeft, PackedRight, made};
+pub(crate) use series::{PackedSeries, with_panels, with_results};
 
 use super::real::Real;
 use crate::tensor::convert::Compute;
