@@ -7,6 +7,7 @@ mod columns;
 mod depthwise;
 mod direct;
 pub(crate) mod single;
+pub(crate) mod winograd;
 
 use std::ops::Range;
 

@@ -5,10 +5,10 @@ use std::sync::OnceLock;
 
 use rayon::prelude::*;
 
-use super::Sizes;
 use super::columns::Columns;
 use super::depthwise::Depthwise;
 use super::direct::Direct;
+use super::{Sizes, winograd};
 use crate::kernel::gemm::{How, Left, Matrix, PackedLeft, Right, product};
 use crate::kernel::window::Window;
 use crate::op::Finish;
@@ -23,6 +23,8 @@ pub(crate) struct Filters<'a> {
     pub(crate) data: &'a [f32],
     /// Where they are kept packed, group by group, if they stay.
     pub(crate) packed: Option<&'a OnceLock<Vec<PackedLeft<f32>>>>,
+    /// Where they are kept transformed, if they stay.
+    pub(crate) transformed: Option<&'a winograd::Kept>,
 }
 
 impl<'a> Filters<'a> {
@@ -63,6 +65,11 @@ pub(crate) fn convolve(
     }
     if let Some(depthwise) = Depthwise::new(sizes, window).filter(Depthwise::pays) {
         return depthwise.run(data, filters.data, out, finish);
+    }
+    let kept = filters.transformed;
+    if let Some(transformed) = kept.and_then(|kept| kept.get(sizes, window, filters.data)) {
+        let filters = (transformed, filters.data);
+        return winograd::convolve(sizes, window, data, filters, out, finish);
     }
     if let Some(direct) = Direct::new(sizes, window).filter(Direct::pays) {
         return direct.run(data, filters.data, out, finish);

@@ -10,6 +10,7 @@ mod narrow;
 mod operand;
 mod pack;
 mod product;
+mod series;
 #[cfg(test)]
 mod tests;
 mod tile;
@@ -23,6 +24,7 @@ pub(crate) use lanes::{Lanes, dispatch};
 pub(crate) use narrow::{Narrow, multiply_narrow};
 pub(crate) use operand::{Finish, How, Left, Panels, Right};
 pub(crate) use pack::{PackedLeft, PackedRight, made};
+pub(crate) use series::{PackedSeries, with_panels, with_results};
 
 use super::real::Real;
 use crate::tensor::convert::Compute;

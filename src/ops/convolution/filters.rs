@@ -4,6 +4,7 @@
 use std::sync::OnceLock;
 
 use crate::kernel::convolve::single::Filters;
+use crate::kernel::convolve::winograd::Kept;
 use crate::kernel::dispatch::{Lane, lane};
 use crate::kernel::gemm::PackedLeft;
 use crate::op::{Finish, Input, Io, Op, OpError, Outputs, Prepared, bail, ensure, merge_types};
@@ -59,6 +60,7 @@ pub(super) struct Constant {
     /// As the type to compute in.
     wide: OnceLock<Tensor>,
     packed: OnceLock<Vec<PackedLeft<f32>>>,
+    transformed: Kept,
 }
 
 /// Computes in `f32`: `f` is given the elements of the data, the filters and the output.
@@ -79,6 +81,7 @@ pub(super) fn in_single(
     let filters = Filters {
         data: filters.as_slice()?,
         packed: constant.map(|constant| &constant.packed),
+        transformed: constant.map(|constant| &constant.transformed),
     };
     let data = data.as_slice()?;
     fill(out, |out| {
