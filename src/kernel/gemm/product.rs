@@ -11,11 +11,14 @@ use super::tile::{Block, Side, Target, TileSize};
 use super::{How, Lanes, Left, Matrix, Panels, Right, few};
 
 /// Terms that are added up at a time: a panel of the right side then lies in the nearest cache.
-const TERMS: usize = 256;
+pub(super) const TERMS: usize = 256;
 
 /// Rows of the left side, and columns of the right, that lie in the second cache.
 const ROWS: usize = 120;
 const COLUMNS: usize = 256;
+
+/// Elements of the right side that lie in a near cache, for few rows of the left.
+const NEAR: usize = 1 << 14;
 
 /// Elements of the left side that are packed at a time.
 const LEFT_ELEMENTS: usize = 1 << 20;
@@ -24,7 +27,7 @@ const LEFT_ELEMENTS: usize = 1 << 20;
 const FINISHED: usize = 1 << 17;
 
 /// Multiplications that are worth another thread.
-const SMALL: usize = 1 << 20;
+pub(super) const SMALL: usize = 1 << 20;
 
 /// The right side as the blocks see it.
 #[derive(Clone, Copy)]
@@ -248,9 +251,9 @@ pub(super) fn run<T: Lanes>(
             }
         },
         terms: k.div_ceil(k.div_ceil(TERMS)),
-        // A panel that few rows are multiplied with stays in the nearest cache.
+        // Panels that few rows are multiplied with stay in a near cache.
         strip: if m <= 2 * tile.rows {
-            tile.columns
+            (NEAR / k.min(TERMS) / tile.columns * tile.columns).clamp(tile.columns, COLUMNS)
         } else {
             COLUMNS
         },
@@ -350,16 +353,15 @@ impl<T: Lanes> Plan<'_, T> {
                     }
                     Source::Panels(panels) => {
                         let width = self.tile.columns;
-                        let size = count * columns.len().next_multiple_of(width);
+                        // Panels a power of two from each other would share places in the cache.
+                        let depth = count + 1;
+                        let size = depth * columns.len().next_multiple_of(width);
                         with_scratch(&RIGHT, size, |memory: &mut [T]| {
-                            for (i, panel) in memory.chunks_exact_mut(count * width).enumerate() {
-                                let start = columns.start + i * width;
-                                let columns = start..columns.end.min(start + width);
-                                panels.write(first..first + count, columns, width, panel);
-                            }
+                            let rows = first..first + count;
+                            panels.write_all(rows, columns.clone(), width, depth * width, memory);
                             let b = Side {
                                 data: memory,
-                                depth: count,
+                                depth,
                                 first: 0,
                             };
                             self.block(a, b, columns.start, [first, count], &columns, &mut part);
