@@ -13,6 +13,7 @@ mod product;
 #[cfg(test)]
 mod tests;
 mod tile;
+mod turned;
 mod widen;
 
 use pulp::Arch;
@@ -23,6 +24,7 @@ pub(crate) use lanes::Lanes;
 pub(crate) use narrow::{Narrow, multiply_narrow};
 pub(crate) use operand::{Finish, How, Left, Panels, Right};
 pub(crate) use pack::{PackedLeft, PackedRight, made};
+pub(crate) use turned::{product_turned, turns};
 
 use super::real::Real;
 use crate::tensor::convert::Compute;

@@ -3,9 +3,8 @@
 
 use std::sync::OnceLock;
 
-use crate::kernel::convolve::single::Filters;
+use crate::kernel::convolve::single::{Filters, Packed};
 use crate::kernel::dispatch::{Lane, lane};
-use crate::kernel::gemm::PackedLeft;
 use crate::op::{Finish, Input, Io, Op, OpError, Outputs, Prepared, bail, ensure, merge_types};
 use crate::ops::floats::{fill, real};
 use crate::tensor::{Dimension, ElementType, PartialShape, Tensor};
@@ -58,7 +57,7 @@ pub(super) fn check_channels(
 pub(super) struct Constant {
     /// As the type to compute in.
     wide: OnceLock<Tensor>,
-    packed: OnceLock<Vec<PackedLeft<f32>>>,
+    packed: OnceLock<Vec<Packed>>,
 }
 
 /// Computes in `f32`: `f` is given the elements of the data, the filters and the output.
