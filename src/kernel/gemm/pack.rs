@@ -339,6 +339,11 @@ impl<T: Lanes> WithSimd for Strip<'_, '_, T> {
             let panels = self.panels.chunks_exact_mut(self.pitch);
             for (piece, panel) in pieces.zip(panels) {
                 let out = &mut panel[r * self.width..][..self.width];
+                if self.width != VECTORS * T::lanes::<S>() {
+                    // Panels for other vectors than those of this machine.
+                    copy(piece, out);
+                    continue;
+                }
                 let from = T::vectors::<S>(piece).0.as_chunks::<VECTORS>().0;
                 let to = T::vectors_mut::<S>(out).0.as_chunks_mut::<VECTORS>().0;
                 for (to, from) in to.iter_mut().zip(from) {
