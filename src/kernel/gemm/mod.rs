@@ -14,6 +14,7 @@ mod series;
 #[cfg(test)]
 mod tests;
 mod tile;
+mod turned;
 mod widen;
 
 use pulp::Arch;
@@ -25,6 +26,7 @@ pub(crate) use narrow::{Narrow, multiply_narrow};
 pub(crate) use operand::{Finish, How, Left, Panels, Right};
 pub(crate) use pack::{PackedLeft, PackedRight, made};
 pub(crate) use series::{PackedSeries, with_panels, with_results};
+pub(crate) use turned::{product_turned, turns};
 
 use super::real::Real;
 use crate::tensor::convert::Compute;

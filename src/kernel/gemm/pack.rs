@@ -11,7 +11,7 @@ use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::lanes::dispatch;
-use super::tile::{Side, TileSize};
+use super::tile::{Side, TileSize, VECTORS};
 use super::{Lanes, Matrix, Panels};
 use crate::kernel::simd::prefetch;
 
@@ -269,6 +269,88 @@ impl<T: Lanes> Panels<T> for Matrix<'_, T> {
             panel,
         };
         dispatch(crate::kernel::simd::arch(), lines);
+    }
+
+    fn write_all(
+        &self,
+        rows: Range<usize>,
+        columns: Range<usize>,
+        width: usize,
+        pitch: usize,
+        panels: &mut [T],
+    ) {
+        let whole = columns.len() / width;
+        let (front, rest) = panels.split_at_mut(whole * pitch);
+        let middle = columns.start + whole * width;
+        if self.column_stride == 1 {
+            let strip = Strip {
+                matrix: *self,
+                rows: rows.clone(),
+                columns: columns.start..middle,
+                width,
+                pitch,
+                panels: front,
+            };
+            dispatch(crate::kernel::simd::arch(), strip);
+        } else {
+            for (i, panel) in front.chunks_mut(pitch).enumerate() {
+                let start = columns.start + i * width;
+                let panel = &mut panel[..rows.len() * width];
+                self.write(rows.clone(), start..start + width, width, panel);
+            }
+        }
+        if middle < columns.end {
+            let panel = &mut rest[..rows.len() * width];
+            self.write(rows, middle..columns.end, width, panel);
+        }
+    }
+}
+
+/// Rows of a matrix, cut into whole panels.
+struct Strip<'a, 'b, T> {
+    matrix: Matrix<'a, T>,
+    rows: Range<usize>,
+    columns: Range<usize>,
+    width: usize,
+    /// The elements from a panel to the next.
+    pitch: usize,
+    panels: &'b mut [T],
+}
+
+/// Rows ahead of which memory is asked for.
+const AHEAD: usize = 8;
+
+impl<T: Lanes> WithSimd for Strip<'_, '_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Matrix {
+            data, row_stride, ..
+        } = self.matrix;
+        let count = self.columns.len();
+        for (r, row) in self.rows.enumerate() {
+            let start = row * row_stride + self.columns.start;
+            let line = &data[start..start + count];
+            for at in (0..count).step_by(64 / size_of::<T>()) {
+                prefetch(line.as_ptr(), AHEAD * row_stride + at);
+            }
+            let pieces = line.chunks_exact(self.width);
+            let panels = self.panels.chunks_exact_mut(self.pitch);
+            for (piece, panel) in pieces.zip(panels) {
+                let out = &mut panel[r * self.width..][..self.width];
+                if self.width != VECTORS * T::lanes::<S>() {
+                    // Panels for other vectors than those of this machine.
+                    copy(piece, out);
+                    continue;
+                }
+                let from = T::vectors::<S>(piece).0.as_chunks::<VECTORS>().0;
+                let to = T::vectors_mut::<S>(out).0.as_chunks_mut::<VECTORS>().0;
+                for (to, from) in to.iter_mut().zip(from) {
+                    *to = *from;
+                }
+            }
+        }
     }
 }
 

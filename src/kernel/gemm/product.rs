@@ -12,11 +12,14 @@ use super::{How, Lanes, Left, Matrix, Panels, Right, few};
 
 /// Terms that are added up at a time: a tile of the left side then lies in the nearest cache, and the
 /// result is not read and written too often.
-const TERMS: usize = 384;
+pub(super) const TERMS: usize = 384;
 
 /// Rows of the left side, and columns of the right, that lie in the second cache.
 const ROWS: usize = 240;
 const COLUMNS: usize = 256;
+
+/// Elements of the right side that lie in a near cache, for few rows of the left.
+const NEAR: usize = 1 << 14;
 
 /// Elements of the left side that are packed at a time.
 const LEFT_ELEMENTS: usize = 1 << 20;
@@ -25,7 +28,7 @@ const LEFT_ELEMENTS: usize = 1 << 20;
 const FINISHED: usize = 1 << 17;
 
 /// Multiplications that are worth another thread.
-const SMALL: usize = 1 << 20;
+pub(super) const SMALL: usize = 1 << 20;
 
 /// The right side as the blocks see it.
 #[derive(Clone, Copy)]
@@ -252,9 +255,9 @@ pub(super) fn run<T: Lanes>(
             }
         },
         terms: k.div_ceil(k.div_ceil(TERMS)),
-        // A panel that few rows are multiplied with stays in the nearest cache.
+        // Panels that few rows are multiplied with stay in a near cache.
         strip: if m <= 2 * tile.rows {
-            tile.columns
+            (NEAR / k.min(TERMS) / tile.columns * tile.columns).clamp(tile.columns, COLUMNS)
         } else {
             COLUMNS
         },
@@ -369,13 +372,13 @@ impl<T: Lanes> Plan<'_, T> {
                         });
                     }
                     Source::Panels(panels) => {
+                        // Panels a power of two from each other would share places in the cache.
+                        let depth = count + 1;
+                        let size = depth * columns.len().next_multiple_of(width);
                         with_scratch(&RIGHT, size, |memory: &mut [T]| {
-                            for (i, panel) in memory.chunks_exact_mut(count * width).enumerate() {
-                                let start = columns.start + i * width;
-                                let columns = start..columns.end.min(start + width);
-                                panels.write(first..first + count, columns, width, panel);
-                            }
-                            let b = Columns::Packed(written(memory, count), &[]);
+                            let rows = first..first + count;
+                            panels.write_all(rows, columns.clone(), width, depth * width, memory);
+                            let b = Columns::Packed(written(memory, depth), &[]);
                             self.block(a, b, columns.start, [first, count], &columns, &mut part);
                         });
                     }
@@ -437,11 +440,11 @@ impl<T: Lanes> Plan<'_, T> {
     }
 }
 
-/// Panels of some terms.
-fn written<T>(data: &[T], terms: usize) -> Side<'_, T> {
+/// Panels that have room for so many terms.
+fn written<T>(data: &[T], depth: usize) -> Side<'_, T> {
     Side {
         data,
-        depth: terms,
+        depth,
         first: 0,
     }
 }

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::lanes::dispatch;
 use super::pack::{LEFT, Line, RIGHT, with_scratch};
-use super::tile::{Block, Side, Target, TileSize};
+use super::tile::{Block, Columns, Side, Target, TileSize};
 
 /// Calls `f` with memory of this thread for right sides of so many elements, which hold anything and
 /// begin with a line of the cache.
@@ -112,11 +112,14 @@ impl PackedSeries {
                     first: 0,
                 },
                 rows: 0..count,
-                b: Side {
-                    data: right,
-                    depth: self.columns,
-                    first: 0,
-                },
+                b: Columns::Packed(
+                    Side {
+                        data: right,
+                        depth: self.columns,
+                        first: 0,
+                    },
+                    &[],
+                ),
                 columns: 0..columns,
                 terms: self.columns,
                 target: &mut Target::Rows(out, columns),

@@ -3,10 +3,9 @@
 
 use std::sync::OnceLock;
 
-use crate::kernel::convolve::single::Filters;
+use crate::kernel::convolve::single::{Filters, Packed};
 use crate::kernel::convolve::winograd::Kept;
 use crate::kernel::dispatch::{Lane, lane};
-use crate::kernel::gemm::PackedLeft;
 use crate::op::{Finish, Input, Io, Op, OpError, Outputs, Prepared, bail, ensure, merge_types};
 use crate::ops::floats::{fill, real};
 use crate::tensor::{Dimension, ElementType, PartialShape, Tensor};
@@ -59,7 +58,7 @@ pub(super) fn check_channels(
 pub(super) struct Constant {
     /// As the type to compute in.
     wide: OnceLock<Tensor>,
-    packed: OnceLock<Vec<PackedLeft<f32>>>,
+    packed: OnceLock<Vec<Packed>>,
     transformed: Kept,
 }
 
