@@ -7,6 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
+#[cfg(feature = "tokenizers")]
 use crate::kernel::scratch::try_vec;
 use crate::op::{Input, Io, Op, OpError, Outputs, bail, ensure};
 use crate::ops::strings::{Packed, Strings};
