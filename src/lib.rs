@@ -29,6 +29,7 @@
 pub mod cli;
 mod error;
 mod exec;
+mod files;
 pub mod graph;
 pub mod io;
 pub mod ir;

@@ -12,7 +12,8 @@ use crate::op::{OpError, OpErrorKind};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Bytes of the document (`model.xml`).
+    /// Bytes of the document (`model.xml`), and of other text: a file of inputs in JSON, the header
+    /// of a file of tensors.
     pub document_bytes: u64,
     /// Layers of the model, those of all bodies included.
     pub layers: usize,
@@ -35,6 +36,13 @@ pub struct Limits {
     pub deadline: Option<Instant>,
     /// Ends whatever is going on with an error of [`Kind::Cancelled`].
     pub cancel: Option<CancelToken>,
+    /// Whether the bytes of constants may stay in a mapped file until they are needed. A mapped file
+    /// that another process makes shorter ends this one with a signal. What is not mapped is read
+    /// when it is needed, [`Limits::file_bytes`] of one file at most.
+    pub map: bool,
+    /// Whether the constants of a model may lie outside its own folder: where absolute paths, `..`
+    /// and links lead.
+    pub allow_outside: bool,
 }
 
 impl Default for Limits {
@@ -52,6 +60,8 @@ impl Default for Limits {
             loop_trips: 100_000_000,
             deadline: None,
             cancel: None,
+            map: true,
+            allow_outside: false,
         }
     }
 }
@@ -71,6 +81,7 @@ impl Limits {
             live_bytes: 2048 * MIB,
             output_bytes: 1024 * MIB,
             loop_trips: 1_000_000,
+            map: false,
             ..Self::default()
         }
     }
@@ -174,6 +185,14 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
+    /// Tells when what goes on under these limits is to end.
+    pub(crate) fn of(limits: &Limits) -> Self {
+        Self {
+            token: limits.cancel.clone(),
+            deadline: limits.deadline,
+        }
+    }
+
     /// Nothing, or why to end.
     pub(crate) fn check(&self) -> Result<(), Stop> {
         if self.token.as_ref().is_some_and(CancelToken::is_cancelled) {
@@ -211,10 +230,7 @@ pub(crate) fn current<R>(f: impl FnOnce(&Limits) -> R) -> R {
 
 /// Tells when what this thread does is to end.
 pub(crate) fn watch() -> Watch {
-    current(|limits| Watch {
-        token: limits.cancel.clone(),
-        deadline: limits.deadline,
-    })
+    current(Watch::of)
 }
 
 #[cfg(test)]

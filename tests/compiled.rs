@@ -1,40 +1,14 @@
 //! Compiled models: that nothing is allocated twice, that threads and shapes do not matter, what
 //! observers see.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::num::NonZeroUsize;
 
 use ovir::graph::{Builder, Node};
 use ovir::tensor::{ElementType, Shape, Tensor};
 use ovir::{CompileOptions, Control, Limits, Model, Observer};
 
+use crate::memory::ALLOCATIONS;
 use crate::support::project;
-
-thread_local! {
-    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
-}
-
-/// Counts what each thread allocates.
-struct Counting;
-
-#[allow(unsafe_code)]
-// SAFETY: everything is passed on to the system's allocator as it comes.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller keeps the promises.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: the caller keeps the promises.
-        unsafe { System.dealloc(memory, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 /// What an evaluation of the same request allocates on this thread, once it has seen the shapes.
 fn allocations(model: &Model, inputs: &[Tensor]) -> usize {

@@ -8,6 +8,7 @@ mod huge;
 // The example `conformance` uses all of it.
 #[allow(dead_code)]
 mod irs;
+mod memory;
 mod mutations;
 mod onnx;
 mod operations;
@@ -19,3 +20,5 @@ mod vectors;
 
 #[cfg(feature = "cli")]
 mod cli;
+#[cfg(all(feature = "cli", unix))]
+mod files;

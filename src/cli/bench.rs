@@ -79,9 +79,9 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
     pool.use_current_thread()
         .build_global()
         .map_err(|e| Error::new(Kind::Limit, format!("cannot start threads: {e}")))?;
-    let limits = Limits::default();
+    let limits = args.model.limits();
     let start = Instant::now();
-    let model = Model::read(&args.model.model)?;
+    let model = Model::read_with(&args.model.model, &limits)?;
     let read = start.elapsed();
     model.check_supported()?;
     let given = random_where_missing(&model, inputs::read(&model, &args.inputs, &limits)?)?;

@@ -5,8 +5,8 @@ use std::io::{IsTerminal, Write};
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use serde_json::json;
 
-use super::{Failure, ModelArg, Outcome, print_json};
-use crate::error::plain;
+use super::{Failure, ModelArg, Outcome, print_json, shown};
+use crate::error::{is_hidden, plain};
 use crate::ir::{Problem, Severity, Source};
 use crate::model::{Depth, Model};
 
@@ -23,7 +23,8 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
-    let inspection = Model::inspect(&args.model.model, Depth::Inference)?;
+    let inspection =
+        Model::inspect_with(&args.model.model, Depth::Inference, &args.model.limits())?;
     let wanted = |p: &&Problem| p.severity == Severity::Error || !args.no_warnings;
     let problems: Vec<&Problem> = inspection.problems.iter().filter(wanted).collect();
     let count = |s: Severity| {
@@ -50,7 +51,7 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
         for problem in &problems {
             writeln!(out, "{}\n", render(problem, &inspection.source, &renderer))?;
         }
-        let file = args.model.model.display();
+        let file = shown(&args.model.model);
         match (errors, warnings) {
             (0, 0) => writeln!(out, "{file}: no problems")?,
             _ => writeln!(
@@ -120,12 +121,26 @@ fn render(problem: &Problem, source: &Source, renderer: &Renderer) -> String {
         .find('\n')
         .map_or(text.len(), |at| offset + at);
     let end = end.min(text.floor_char_boundary(start + LONGEST_LINE));
-    let shown = text[start..end].trim_end();
-    let from = (offset - start).min(shown.len());
-    let to = from + marked(&shown[from..]);
-    let snippet = Snippet::source(shown)
+    let line_text = text[start..end].trim_end();
+    let from = (offset - start).min(line_text.len());
+    let to = from + marked(&line_text[from..]);
+    // Character by character, so that the mark stays under what it means.
+    let visible = |part: &str| -> String {
+        let visible = |c: char| {
+            if is_hidden(c) && c != '\t' {
+                '\u{fffd}'
+            } else {
+                c
+            }
+        };
+        part.chars().map(visible).collect()
+    };
+    let (before, meant) = (visible(&line_text[..from]), visible(&line_text[from..to]));
+    let after = visible(&line_text[to..]);
+    let (from, to) = (before.len(), before.len() + meant.len());
+    let snippet = Snippet::source(before + &meant + &after)
         .line_start(line)
-        .path(source.name().to_string())
+        .path(plain(source.name()))
         .annotation(AnnotationKind::Primary.span(from..to));
     renderer.render(&[level.primary_title(title).element(snippet)])
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::Failure;
 use super::eval::file_error;
 use super::select::Selector;
-use crate::error::{Error, Kind};
+use crate::error::{Error, Kind, plain};
 use crate::exec::{Control, Observer};
 use crate::graph::{Body, BodyKind, Node};
 use crate::io::{self, IoError};
@@ -53,7 +53,7 @@ impl Dump {
             .is_some_and(|e| e.eq_ignore_ascii_case("npz"));
         if !is_file {
             std::fs::create_dir_all(path).map_err(|e| {
-                let message = format!("{}: {e}", path.display());
+                let message = format!("{}: {e}", plain(&path.to_string_lossy()));
                 Failure::Error(Error::new(Kind::Io, message))
             })?;
         }
@@ -89,20 +89,44 @@ impl Dump {
         let within = self.within.last().map_or("", |(_, prefix)| prefix.as_str());
         let mut name = format!("{within}{}", node.name());
         if self.kept.is_none() {
-            // A layer's name may hold what a file's cannot.
-            let safe = |c: char| c.is_alphanumeric() || "._-".contains(c);
-            let safe = |c: char| if safe(c) { c } else { '_' };
-            name = name.chars().take(150).map(safe).collect();
+            name = file_name(&name);
         }
         if outputs > 1 {
             name = format!("{name}.{output}");
         }
-        if name.is_empty() || name.starts_with('.') || self.names.contains(&name) {
-            name = format!("{}_{name}.{}", node.id(), output);
+        let odd = name.is_empty() || self.kept.is_none() && !is_file_name(&name);
+        if odd || !self.names.insert(name.to_lowercase()) {
+            let other = format!("{}_{name}.{output}", node.id());
+            let mut others = (1u64..).map(|count| match count {
+                1 => other.clone(),
+                count => format!("{other}.{count}"),
+            });
+            let free = others.find(|other| self.names.insert(other.to_lowercase()));
+            name = free.unwrap_or(other);
         }
-        self.names.insert(name.clone());
         name
     }
+}
+
+/// What a layer's name may give to a file's: no separators, nothing hidden, not too long.
+fn file_name(name: &str) -> String {
+    /// In bytes; most systems allow 255.
+    const LONGEST: usize = 150;
+    let safe = |c: char| c.is_alphanumeric() || "._-".contains(c);
+    let safe = |c: char| if safe(c) { c } else { '_' };
+    let name = &name[..name.floor_char_boundary(LONGEST)];
+    name.chars().map(safe).collect()
+}
+
+/// Whether a name may stand alone: it is no hidden file, and no device to Windows.
+fn is_file_name(name: &str) -> bool {
+    let stem = name.split('.').next().unwrap_or_default().to_lowercase();
+    let numbered = |device: &str| {
+        let number = stem.strip_prefix(device);
+        number.is_some_and(|n| n.len() == 1 && n.as_bytes()[0].is_ascii_digit())
+    };
+    let device = ["con", "prn", "aux", "nul"].contains(&stem.as_str());
+    !(stem.is_empty() || device || numbered("com") || numbered("lpt"))
 }
 
 impl Observer for Dump {
@@ -139,5 +163,32 @@ impl Observer for Dump {
             }
         }
         Control::Continue
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_files_stay_in_their_folder() {
+        for (name, expected) in [
+            ("a/b", "a_b"),
+            ("../../etc/x", ".._.._etc_x"),
+            ("a\\b:c\0d\u{202e}\u{1b}", "a_b_c_d__"),
+            ("模型.1-2_3", "模型.1-2_3"),
+        ] {
+            assert_eq!(file_name(name), expected);
+        }
+        assert_eq!(file_name(&"模".repeat(100)).len(), 150);
+        assert_eq!(file_name(&"é".repeat(100)).len(), 150);
+        for odd in [
+            "", ".", "..", ".._x", ".hidden", "con", "NUL", "aux.1", "Com1", "lpt9.x",
+        ] {
+            assert!(!is_file_name(odd), "{odd}");
+        }
+        for fine in ["a", "a.b", "cont", "com", "com10", "console.0", "模"] {
+            assert!(is_file_name(fine), "{fine}");
+        }
     }
 }

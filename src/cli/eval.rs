@@ -7,11 +7,10 @@ use serde_json::json;
 
 use super::dump::Dump;
 use super::state;
-use super::{Failure, ModelArg, Outcome, inputs, print_json};
+use super::{Failure, ModelArg, Outcome, inputs, print_json, shown};
 use crate::error::{Error, Kind, plain};
 use crate::exec::Observer;
 use crate::io::{self, IoError, text};
-use crate::limits::Limits;
 use crate::model::{Model, Outputs};
 use crate::tensor::Tensor;
 
@@ -70,9 +69,9 @@ enum Print {
 }
 
 pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
-    let limits = Limits::default();
+    let limits = args.model.limits();
     let format = args.output.as_deref().map(Format::of).transpose()?;
-    let model = Model::read(&args.model.model)?;
+    let model = Model::read_with(&args.model.model, &limits)?;
     model.check_supported()?;
     if format == Some(Format::Npy) && model.outputs().len() != 1 {
         let message = format!(
@@ -119,10 +118,10 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
     print(&outputs, args.print.unwrap_or(default), out)?;
     if args.print != Some(Print::None) {
         if let (Some(path), Some(count)) = (&args.to, dumped) {
-            writeln!(out, "dumped {count} tensors to {}", path.display())?;
+            writeln!(out, "dumped {count} tensors to {}", shown(path))?;
         }
         for path in [&args.output, &args.state_output].into_iter().flatten() {
-            writeln!(out, "wrote {}", path.display())?;
+            writeln!(out, "wrote {}", shown(path))?;
         }
     }
     Ok(())
@@ -160,7 +159,7 @@ impl Format {
             Some("safetensors") => Ok(Self::Safetensors),
             _ => Err(Failure::Usage(format!(
                 "cannot tell what to write to {}: its extension is not .npz, .npy or .safetensors",
-                path.display()
+                shown(path)
             ))),
         }
     }

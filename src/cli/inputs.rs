@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::Failure;
 use super::select::nearest;
+use super::{Failure, shown};
 use crate::error::{Error, Kind, quoted};
 use crate::io::{self, IoError, Value, Wanted, json};
 use crate::limits::Limits;
@@ -60,11 +60,7 @@ fn load(model: &Model, index: usize, given: Given, limits: &Limits) -> Result<Te
 }
 
 fn input_error(name: &str, error: &IoError) -> Failure {
-    let kind = match error.kind() {
-        io::IoErrorKind::Limit => Kind::Limit,
-        io::IoErrorKind::Unsupported => Kind::Unsupported,
-        _ => Kind::Input,
-    };
+    let kind = error.kind_for(Kind::Input);
     Failure::Error(Error::new(kind, format!("input {name}: {error}")))
 }
 
@@ -126,7 +122,7 @@ fn read_file(
 ) -> Result<(), Failure> {
     let failed = |e: IoError| {
         let message = format!("{e}; inputs are given as NAME=VALUE, or all by one file");
-        Failure::Error(Error::new(Kind::Input, message))
+        Failure::Error(Error::new(e.kind_for(Kind::Input), message))
     };
     let is_json = path
         .extension()
@@ -157,7 +153,7 @@ fn read_file(
         let inputs: Vec<_> = model.inputs().iter().map(|t| quoted(t.name())).collect();
         let message = format!(
             "no entry of {} is an input: it has {}, the model takes {}",
-            path.display(),
+            shown(path),
             entries.join(", "),
             inputs.join(", ")
         );

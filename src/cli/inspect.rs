@@ -45,7 +45,8 @@ struct Summary {
 }
 
 pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
-    let inspection = Model::inspect(&args.model.model, Depth::Structure)?;
+    let inspection =
+        Model::inspect_with(&args.model.model, Depth::Structure, &args.model.limits())?;
     let Some(model) = &inspection.model else {
         // Not well-formed: there is nothing to show but why.
         inspection.into_model()?;

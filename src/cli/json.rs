@@ -1,8 +1,82 @@
-//! Tensors as JSON.
+//! JSON as it is printed, and tensors in it.
 
+use std::io::{self, Write};
+
+use serde::Serialize;
 use serde_json::Value;
+use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter, Serializer};
+
+use super::Outcome;
+use crate::error::is_hidden;
 
 use crate::tensor::{ElementType, Tensor, convert};
+
+/// Writes a document of JSON, and a line break. What a terminal would take for a command, or not
+/// show, is escaped.
+pub(super) fn print_json(out: &mut dyn Write, value: &Value) -> Outcome {
+    let mut serializer = Serializer::with_formatter(&mut *out, Escaping::default());
+    value.serialize(&mut serializer).map_err(io::Error::from)?;
+    writeln!(out)?;
+    Ok(())
+}
+
+/// Pretty JSON whose strings have nothing hidden in them.
+#[derive(Default)]
+struct Escaping(PrettyFormatter<'static>);
+
+impl Formatter for Escaping {
+    fn write_string_fragment<W: ?Sized + Write>(
+        &mut self,
+        out: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
+        let mut rest = fragment;
+        while let Some((at, c)) = rest.char_indices().find(|&(_, c)| is_hidden(c)) {
+            CompactFormatter.write_string_fragment(out, &rest[..at])?;
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                write!(out, "\\u{unit:04x}")?;
+            }
+            rest = &rest[at + c.len_utf8()..];
+        }
+        CompactFormatter.write_string_fragment(out, rest)
+    }
+
+    fn begin_array<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.begin_array(out)
+    }
+
+    fn end_array<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.end_array(out)
+    }
+
+    fn begin_array_value<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
+        self.0.begin_array_value(out, first)
+    }
+
+    fn end_array_value<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.end_array_value(out)
+    }
+
+    fn begin_object<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.begin_object(out)
+    }
+
+    fn end_object<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.end_object(out)
+    }
+
+    fn begin_object_key<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
+        self.0.begin_object_key(out, first)
+    }
+
+    fn begin_object_value<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.begin_object_value(out)
+    }
+
+    fn end_object_value<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.end_object_value(out)
+    }
+}
 
 /// The elements in row-major order. JSON has no infinity, no NaN and no complex numbers: they are
 /// strings.
@@ -61,4 +135,32 @@ fn float(number: f64) -> Value {
         n => return Value::from(n),
     };
     Value::from(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hidden_characters_are_escaped_and_come_back() {
+        let name = "a\u{1b}[31m\u{7f}\u{9b}\u{202e}\u{200b}\u{e0041}\u{feff}\n\"é模";
+        let value = serde_json::json!({ name: [name, 1, {}], "b": [] });
+        let mut out = Vec::new();
+        assert!(print_json(&mut out, &value).is_ok());
+        let text = String::from_utf8(out).expect("UTF-8");
+        assert!(!text.chars().any(|c| is_hidden(c) && c != '\n'), "{text:?}");
+        assert!(
+            text.contains("\\u202e\\u200b\\udb40\\udc41\\ufeff\\n\\\"é模"),
+            "{text}"
+        );
+        let read: Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(read, value);
+        let pretty = serde_json::to_string_pretty(&serde_json::json!({"x": [1, [], {}]}));
+        let mut out = Vec::new();
+        assert!(print_json(&mut out, &serde_json::json!({"x": [1, [], {}]})).is_ok());
+        assert_eq!(
+            String::from_utf8(out).expect("UTF-8").trim_end(),
+            pretty.expect("JSON")
+        );
+    }
 }

@@ -9,6 +9,7 @@ mod inspect;
 mod json;
 mod operations;
 mod ops;
+mod outside;
 mod profile;
 mod select;
 mod shapes;
@@ -16,12 +17,14 @@ mod state;
 mod table;
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::error::{Error, Kind};
+use crate::error::{Error, Kind, one_line, plain};
+use crate::limits::Limits;
+use json::print_json;
 
 /// Read, check and evaluate OpenVINO IR and ONNX models, without the C++ runtime.
 ///
@@ -57,6 +60,16 @@ struct ModelArg {
     /// The model's .xml file; its .bin file is looked for beside it. A single <layer>, as the
     /// operation documents print it, is a model too, and so is an .onnx file
     model: PathBuf,
+    #[command(flatten)]
+    outside: outside::Outside,
+}
+
+impl ModelArg {
+    fn limits(&self) -> Limits {
+        let mut limits = Limits::default();
+        self.outside.apply(&mut limits);
+        limits
+    }
 }
 
 /// Why a command ends without its result.
@@ -118,7 +131,7 @@ fn report(failure: Failure, out: &mut dyn Write) -> ExitCode {
     let (code, message) = match failure {
         Failure::Closed => return ExitCode::SUCCESS,
         Failure::Different => return ExitCode::from(1),
-        Failure::Usage(message) => (2, message),
+        Failure::Usage(message) => (2, one_line(&message)),
         Failure::Output(error) => (3, format!("standard output: {error}")),
         Failure::Error(error) => (exit_code(error.kind()), error.to_string()),
     };
@@ -136,9 +149,7 @@ fn exit_code(kind: Kind) -> u8 {
     }
 }
 
-/// Writes a document of JSON, and a line break.
-fn print_json(out: &mut dyn Write, value: &serde_json::Value) -> Outcome {
-    serde_json::to_writer_pretty(&mut *out, value).map_err(io::Error::from)?;
-    writeln!(out)?;
-    Ok(())
+/// A path as it is told on a terminal.
+fn shown(path: &Path) -> String {
+    plain(&path.to_string_lossy())
 }

@@ -27,7 +27,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
-    let mut model = Model::read(&args.model.model)?;
+    let mut model = Model::read_with(&args.model.model, &args.model.limits())?;
     if !args.shapes.is_empty() {
         let shapes: Vec<(PortKey<'_>, PartialShape)> = args
             .shapes

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::Failure;
 use super::eval::{Format, file_error, write_entries};
+use super::{Failure, shown};
 use crate::error::{Error, Kind, quoted};
 use crate::io;
 use crate::limits::Limits;
@@ -17,13 +17,16 @@ pub(super) fn read(
     limits: &Limits,
 ) -> Result<(), Failure> {
     let error = |message: String| Failure::Error(Error::new(Kind::Input, message));
-    let entries = io::read_all(path, limits).map_err(|e| error(e.to_string()))?;
+    let entries = io::read_all(path, limits).map_err(|e| {
+        let kind = e.kind_for(Kind::Input);
+        Failure::Error(Error::new(kind, e.to_string()))
+    })?;
     let variables = request.model().variables();
     for (id, tensor) in entries {
         let wanted = variables.iter().find(|v| v.id == id);
         let tensor = match wanted.map(|v| v.inferred.element_type) {
             Some(ty) if ty.is_static() => io::adapt(&tensor, ty)
-                .map_err(|e| error(format!("{}: {}: {e}", path.display(), quoted(&id))))?,
+                .map_err(|e| error(format!("{}: {}: {e}", shown(path), quoted(&id))))?,
             _ => tensor,
         };
         request.set_variable(&id, tensor)?;
@@ -50,7 +53,7 @@ pub(super) fn write(request: &InferRequest, path: &Path) -> Result<(), Failure> 
     match Format::of(path)? {
         Format::Npy => Err(Failure::Usage(format!(
             "variables have names, which {} cannot hold; write an .npz file",
-            path.display()
+            shown(path)
         ))),
         format => write_entries(path, format, entries).map_err(file_error),
     }

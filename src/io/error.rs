@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use crate::error::{Kind, one_line, plain};
+use crate::files::Unread;
 use crate::tensor::TensorError;
 
 /// What sort of problem an [`IoError`] is.
@@ -17,8 +19,10 @@ pub enum IoErrorKind {
     Unsupported,
     /// The tensor is not of the wanted type or shape.
     Mismatch,
-    /// More bytes than allowed.
+    /// More bytes than allowed, or than there is memory for.
     Limit,
+    /// It ended before it was done: [`Kind::Deadline`] or [`Kind::Cancelled`].
+    Stopped(Kind),
 }
 
 /// Why a tensor cannot be read, written or made: the file, the entry in it, and the problem.
@@ -84,6 +88,17 @@ impl IoError {
         self.kind
     }
 
+    /// The kind of the library's error, where reading a tensor for `what` failed.
+    #[cfg(feature = "cli")]
+    pub(crate) fn kind_for(&self, what: Kind) -> Kind {
+        match self.kind {
+            IoErrorKind::Limit => Kind::Limit,
+            IoErrorKind::Unsupported => Kind::Unsupported,
+            IoErrorKind::Stopped(kind) => kind,
+            _ => what,
+        }
+    }
+
     /// The file it is about, if there is one.
     pub fn file(&self) -> Option<&Path> {
         self.file.as_deref()
@@ -93,15 +108,25 @@ impl IoError {
 impl fmt::Display for IoError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(file) = &self.file {
-            write!(f, "{}: ", file.display())?;
+            write!(f, "{}: ", plain(&file.to_string_lossy()))?;
         }
         if let Some(entry) = &self.entry {
-            write!(f, "entry `{}`: ", entry.escape_debug())?;
+            write!(f, "entry `{}`: ", plain(entry))?;
         }
-        f.write_str(&self.message)?;
+        f.write_str(&one_line(&self.message))?;
         match &self.source {
             Some(source) => write!(f, ": {source}"),
             None => Ok(()),
+        }
+    }
+}
+
+impl From<Unread> for IoError {
+    fn from(unread: Unread) -> Self {
+        match unread {
+            Unread::System(error) => Self::system("read", error),
+            Unread::Stopped(stop) => Self::new(IoErrorKind::Stopped(stop.kind()), stop.message()),
+            other => Self::limit(other.to_string()),
         }
     }
 }

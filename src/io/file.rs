@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::IoError;
 use crate::Limits;
+use crate::files::{self, Unread};
 use crate::tensor::{ElementType, Shape, SharedBytes};
 
 /// The number of elements of a tensor that is about to be made, if it may be.
@@ -30,58 +31,73 @@ pub(super) fn elements(limits: &Limits, ty: ElementType, shape: &Shape) -> Resul
     }
 }
 
-/// Reads a file.
+/// Reads a regular file.
 pub(super) fn read(path: &Path, limits: &Limits) -> Result<SharedBytes, IoError> {
-    read_inner(path, limits).map_err(|error| error.in_file(path))
+    let result = open(path, limits)
+        .and_then(|(mut file, len)| read_limited(&mut file, Some(len), limits.file_bytes, limits));
+    match result {
+        Ok(bytes) => Ok(SharedBytes::new(Arc::new(bytes))),
+        Err(error) => Err(error.in_file(path)),
+    }
 }
 
-fn read_inner(path: &Path, limits: &Limits) -> Result<SharedBytes, IoError> {
-    let (mut file, len) = open(path, limits)?;
-    let mut bytes = Vec::new();
-    // A device or a pipe has length 0 and is read until it ends, or the limit is reached.
-    let expected = usize::try_from(len).map_err(|_| too_large(len, limits.file_bytes))?;
-    bytes
-        .try_reserve_exact(expected)
-        .map_err(|_| IoError::limit(format!("cannot allocate {len} bytes")))?;
-    read_limited(&mut file, limits.file_bytes, &mut bytes)?;
-    Ok(SharedBytes::new(Arc::new(bytes)))
+/// Why a file does not have the bytes that are wanted.
+pub(super) enum Mismatch {
+    Error(IoError),
+    /// What is there: the number, or that it is more.
+    Length(String),
 }
 
-/// Opens a file that is not larger than allowed, and tells its length.
+impl From<IoError> for Mismatch {
+    fn from(error: IoError) -> Self {
+        Self::Error(error)
+    }
+}
+
+/// Reads a file, or a pipe if `pipe` says so, that has exactly these many bytes.
+pub(super) fn read_exactly(
+    path: &Path,
+    needed: u64,
+    pipe: bool,
+    limits: &Limits,
+) -> Result<SharedBytes, Mismatch> {
+    let (mut file, len) = match pipe {
+        false => open(path, limits).map(|(file, len)| (file, Some(len)))?,
+        true => files::open_or_pipe(path).map_err(|e| IoError::system("open the file", e))?,
+    };
+    // Files of the system say that they are empty.
+    if let Some(found) = len.filter(|&found| found != needed && found > 0) {
+        return Err(Mismatch::Length(found.to_string()));
+    }
+    if needed > limits.file_bytes {
+        return Err(IoError::from(Unread::TooLarge(needed, limits.file_bytes)).into());
+    }
+    let mut start = Read::take(&mut file, needed.saturating_add(1));
+    let bytes = read_limited(&mut start, len, u64::MAX, limits)?;
+    match bytes.len() as u64 {
+        found if found > needed => Err(Mismatch::Length("more".to_owned())),
+        found if found < needed => Err(Mismatch::Length(found.to_string())),
+        _ => Ok(SharedBytes::new(Arc::new(bytes))),
+    }
+}
+
+/// Opens a regular file that is not larger than allowed, and tells its length.
 pub(super) fn open(path: &Path, limits: &Limits) -> Result<(File, u64), IoError> {
-    let file = File::open(path).map_err(|e| IoError::system("open the file", e))?;
-    let metadata = file
-        .metadata()
-        .map_err(|e| IoError::system("open the file", e))?;
-    if metadata.is_dir() {
-        return Err(IoError::invalid("is a directory, expected a file"));
+    let (file, len) = files::open(path).map_err(|e| IoError::system("open the file", e))?;
+    if len > limits.file_bytes {
+        return Err(Unread::TooLarge(len, limits.file_bytes).into());
     }
-    if metadata.len() > limits.file_bytes {
-        return Err(too_large(metadata.len(), limits.file_bytes));
-    }
-    Ok((file, metadata.len()))
-}
-
-fn too_large(found: u64, limit: u64) -> IoError {
-    IoError::limit(format!("has {found} bytes, the limit is {limit}"))
+    Ok((file, len))
 }
 
 /// Reads to the end, but never more than `limit` bytes.
 pub(super) fn read_limited(
     reader: &mut dyn Read,
+    expected: Option<u64>,
     limit: u64,
-    out: &mut Vec<u8>,
-) -> Result<(), IoError> {
-    let read = reader
-        .take(limit.saturating_add(1))
-        .read_to_end(out)
-        .map_err(|e| IoError::system("read", e))?;
-    if read as u64 > limit {
-        return Err(IoError::limit(format!(
-            "has more bytes than the limit of {limit}"
-        )));
-    }
-    Ok(())
+    limits: &Limits,
+) -> Result<Vec<u8>, IoError> {
+    Ok(files::read_from(reader, expected, limit, limits)?)
 }
 
 /// Writes a file beside the target and renames it, so that nobody ever sees half of it.
@@ -121,19 +137,22 @@ fn fill(
     content: impl FnOnce(&mut BufWriter<File>) -> Result<(), IoError>,
 ) -> Result<(), IoError> {
     let mut writer = BufWriter::with_capacity(1 << 16, file);
-    content(&mut writer)?;
-    writer.flush().map_err(|e| IoError::system("write", e))
+    let written =
+        content(&mut writer).and_then(|()| writer.flush().map_err(|e| IoError::system("write", e)));
+    // What is left after an error is not tried again.
+    let (file, _) = writer.into_parts();
+    drop(file);
+    written
 }
 
 fn create_beside(path: &Path) -> std::io::Result<(File, PathBuf)> {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
-    let name = path.file_name().ok_or(std::io::ErrorKind::InvalidInput)?;
+    path.file_name().ok_or(std::io::ErrorKind::InvalidInput)?;
     loop {
-        let mut temporary = std::ffi::OsString::from(".");
-        temporary.push(name);
+        // Not of the target's name, which may be as long as names can be.
         let number = COUNTER.fetch_add(1, Ordering::Relaxed);
-        temporary.push(format!(".{}-{number}.tmp", std::process::id()));
-        let temporary = path.with_file_name(temporary);
+        let name = format!(".ovir-{}-{number}.tmp", std::process::id());
+        let temporary = path.with_file_name(name);
         match File::create_new(&temporary) {
             Ok(file) => return Ok((file, temporary)),
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
@@ -141,3 +160,7 @@ fn create_beside(path: &Path) -> std::io::Result<(File, PathBuf)> {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "tests/file.rs"]
+mod tests;

@@ -10,6 +10,7 @@ use std::path::Path;
 
 use serde_json::Value as Json;
 
+use super::distinct::DistinctKeys;
 use super::literal::{Builder, Leaf};
 use super::{IoError, Value, file};
 use crate::Limits;
@@ -20,6 +21,11 @@ use crate::tensor::{ElementType, Shape};
 /// # Errors
 /// When the file cannot be read, is no JSON object, or one of its members is no value.
 pub fn read(path: &Path, limits: &Limits) -> Result<Vec<(String, Value)>, IoError> {
+    // In memory, text takes many times what it takes in the file.
+    let limits = &Limits {
+        file_bytes: limits.file_bytes.min(limits.document_bytes),
+        ..limits.clone()
+    };
     let bytes = file::read(path, limits)?;
     let values = parse(bytes.as_bytes()).map_err(|e| e.in_file(path))?;
     let directory = path.parent().unwrap_or(Path::new(""));
@@ -42,6 +48,8 @@ pub fn parse(text: &[u8]) -> Result<Vec<(String, Value)>, IoError> {
             kind(&json)
         )));
     };
+    serde_json::from_slice::<DistinctKeys>(text)
+        .map_err(|e| IoError::invalid(format!("is no sound JSON: {e}")))?;
     members
         .into_iter()
         .map(|(name, json)| match value(&json) {

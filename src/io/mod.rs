@@ -15,6 +15,7 @@
 
 mod adapt;
 mod codes;
+mod distinct;
 mod error;
 mod file;
 #[cfg(feature = "cli")]
@@ -30,6 +31,7 @@ pub mod safetensors;
 pub mod text;
 mod text_float;
 mod value;
+mod zip_directory;
 
 use std::path::Path;
 

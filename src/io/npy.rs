@@ -49,11 +49,8 @@ pub fn parse(bytes: SharedBytes, limits: &Limits) -> Result<Tensor, IoError> {
         .slice(start, expected)
         .ok_or_else(|| IoError::invalid("the data ends early"))?;
     let data = if header.fortran && shape.rank() > 1 {
-        SharedBytes::new(Arc::new(to_row_major(
-            data.as_bytes(),
-            &shape,
-            header.item_bytes,
-        )))
+        let rows = to_row_major(data.as_bytes(), &shape, header.item_bytes)?;
+        SharedBytes::new(Arc::new(rows))
     } else {
         data
     };
@@ -69,23 +66,24 @@ fn decode(
     match header.kind {
         Kind::Unicode => {
             let chunks = chunks(data.as_bytes(), header.item_bytes, shape.elements());
-            let texts = chunks
-                .map(|item| unicode(item, header.big_endian))
-                .collect::<Result<_, _>>()?;
+            let mut texts = reserved(chunks.len())?;
+            for item in chunks {
+                texts.push(unicode(item, header.big_endian)?);
+            }
             Ok(Tensor::strings(shape, texts)?)
         }
         Kind::Bytes => {
             let chunks = chunks(data.as_bytes(), header.item_bytes, shape.elements());
-            let texts = chunks
-                .map(|item| {
-                    let end = item.iter().rposition(|&b| b != 0).map_or(0, |i| i + 1);
-                    Text::from(&item[..end])
-                })
-                .collect();
+            let mut texts = reserved(chunks.len())?;
+            texts.extend(chunks.map(|item| {
+                let end = item.iter().rposition(|&b| b != 0).map_or(0, |i| i + 1);
+                Text::from(&item[..end])
+            }));
             Ok(Tensor::strings(shape, texts)?)
         }
         Kind::Number(_) if header.big_endian && header.item_bytes > 1 => {
-            let mut swapped = data.as_bytes().to_vec();
+            let mut swapped = reserved(data.len())?;
+            swapped.extend_from_slice(data.as_bytes());
             swapped
                 .chunks_exact_mut(ty.swapped_bytes())
                 .for_each(<[u8]>::reverse);
@@ -96,8 +94,19 @@ fn decode(
     }
 }
 
+/// Room for so many items.
+fn reserved<T>(count: usize) -> Result<Vec<T>, IoError> {
+    let mut room = Vec::new();
+    let reserved = room.try_reserve_exact(count);
+    reserved.map_err(|_| {
+        let bytes = count.saturating_mul(size_of::<T>());
+        IoError::limit(format!("cannot allocate {bytes} bytes"))
+    })?;
+    Ok(room)
+}
+
 /// The items of an array of strings, which may be 0 bytes wide.
-fn chunks(data: &[u8], width: usize, count: Option<usize>) -> impl Iterator<Item = &[u8]> {
+fn chunks(data: &[u8], width: usize, count: Option<usize>) -> impl ExactSizeIterator<Item = &[u8]> {
     (0..count.unwrap_or(0)).map(move |i| &data[i * width..(i + 1) * width])
 }
 
@@ -124,10 +133,11 @@ fn unicode(item: &[u8], big_endian: bool) -> Result<Text, IoError> {
 }
 
 /// Elements stored first axis fastest, brought into the order last axis fastest.
-fn to_row_major(data: &[u8], shape: &Shape, width: usize) -> Vec<u8> {
-    let mut out = vec![0; data.len()];
+fn to_row_major(data: &[u8], shape: &Shape, width: usize) -> Result<Vec<u8>, IoError> {
+    let mut out = reserved(data.len())?;
+    out.resize(data.len(), 0);
     if data.is_empty() {
-        return out;
+        return Ok(out);
     }
     match width {
         1 => reorder(data, &mut out, shape, |to, from| to[0] = from[0], 1),
@@ -137,7 +147,7 @@ fn to_row_major(data: &[u8], shape: &Shape, width: usize) -> Vec<u8> {
         16 => reorder(data, &mut out, shape, copy::<16>, 16),
         _ => reorder(data, &mut out, shape, <[u8]>::copy_from_slice, width),
     }
-    out
+    Ok(out)
 }
 
 fn copy<const N: usize>(to: &mut [u8], from: &[u8]) {

@@ -1,16 +1,18 @@
 //! NumPy's `.npz` archives: a zip of `.npy` files, read one entry at a time.
 
+use std::cell::Cell;
 use std::collections::HashSet;
-use std::fs::File;
-use std::io::{BufReader, Write};
+use std::io::{self, BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, ZipArchive, ZipWriter};
 
 use super::value::list;
+use super::zip_directory::{self, Guarded};
 use super::{IoError, file, npy};
 use crate::Limits;
 use crate::tensor::{SharedBytes, Tensor};
@@ -21,7 +23,7 @@ const LARGE: usize = 1 << 31;
 /// An open archive.
 pub struct Archive {
     path: PathBuf,
-    zip: ZipArchive<BufReader<File>>,
+    zip: ZipArchive<BufReader<Guarded>>,
     /// Names without `.npy`, and the entries' numbers, in the archive's order.
     entries: Vec<(String, usize)>,
     limits: Limits,
@@ -37,8 +39,14 @@ impl Archive {
     }
 
     fn open_inner(path: &Path, limits: &Limits) -> Result<Self, IoError> {
-        let (file, _) = file::open(path, limits)?;
+        let (mut file, len) = file::open(path, limits)?;
+        let start = zip_directory::check(&mut file, len)?;
+        let (file, opened) = Guarded::new(file, start).map_err(|e| IoError::system("read", e))?;
         let zip = ZipArchive::new(BufReader::new(file)).map_err(zip_error)?;
+        opened.store(true, Ordering::Relaxed);
+        if zip.has_duplicate_names() {
+            return Err(IoError::invalid("has two entries of one name"));
+        }
         let mut entries = Vec::new();
         for index in 0..zip.len() {
             let Some(Ok(name)) = zip.name_for_index(index) else {
@@ -90,8 +98,7 @@ impl Archive {
             )));
         }
         // The declared size reserves nothing: memory grows with what is really there.
-        let mut bytes = Vec::new();
-        file::read_limited(&mut entry, limit, &mut bytes)?;
+        let bytes = file::read_limited(&mut entry, None, limit, &self.limits)?;
         if bytes.len() as u64 != declared {
             return Err(IoError::invalid(format!(
                 "unpacks to {} bytes, the archive says {declared}",
@@ -117,8 +124,21 @@ pub fn write<'a>(
     path: &Path,
     tensors: impl IntoIterator<Item = (&'a str, &'a Tensor)>,
 ) -> Result<(), IoError> {
+    let dead = Cell::new(false);
+    let dead = &dead;
     file::write(path, |out| {
-        let mut zip = ZipWriter::new(out);
+        let result = write_entries(Sink { out, at: 0, dead }, tensors);
+        result.and_then(|()| out.flush().map_err(|e| IoError::system("write", e)))
+    })
+}
+
+fn write_entries<'a>(
+    sink: Sink<'_>,
+    tensors: impl IntoIterator<Item = (&'a str, &'a Tensor)>,
+) -> Result<(), IoError> {
+    let dead = sink.dead;
+    let mut zip = ZipWriter::new(sink);
+    let all = || {
         let mut names = HashSet::new();
         for (name, tensor) in tensors {
             if !names.insert(name) {
@@ -140,12 +160,73 @@ pub fn write<'a>(
                 .large_file(bytes > LARGE);
             let entry = format!("{name}.npy");
             zip.start_file(entry, options)
-                .map_err(|e| zip_error(e).in_entry(name))?;
+                .map_err(|e| write_error(e).in_entry(name))?;
             npy::write_to(&mut zip, tensor).map_err(|e| e.in_entry(name))?;
         }
-        let out = zip.finish().map_err(zip_error)?;
-        out.flush().map_err(|e| IoError::system("write", e))
-    })
+        Ok(())
+    };
+    let result = all();
+    dead.set(result.is_err());
+    result?;
+    zip.finish().map(drop).map_err(write_error)
+}
+
+/// What an archive is written to. After the first error it takes everything: an archive's writer
+/// tries to finish when it is dropped, and complains on the terminal if it cannot.
+struct Sink<'a> {
+    out: &'a mut io::BufWriter<std::fs::File>,
+    at: u64,
+    dead: &'a Cell<bool>,
+}
+
+impl Sink<'_> {
+    fn try_to<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
+        if result.is_err() {
+            self.dead.set(true);
+        }
+        result
+    }
+}
+
+impl Write for Sink<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = match self.dead.get() {
+            true => bytes.len(),
+            false => {
+                let result = self.out.write(bytes);
+                self.try_to(result)?
+            }
+        };
+        self.at += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.dead.get() {
+            return Ok(());
+        }
+        let result = self.out.flush();
+        self.try_to(result)
+    }
+}
+
+impl Seek for Sink<'_> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        if !self.dead.get() {
+            let result = self.out.seek(to);
+            self.at = self.try_to(result)?;
+        } else if let SeekFrom::Start(at) = to {
+            self.at = at;
+        }
+        Ok(self.at)
+    }
+}
+
+fn write_error(error: ZipError) -> IoError {
+    match error {
+        ZipError::Io(error) => IoError::system("write", error),
+        error => IoError::invalid(format!("cannot write the archive: {error}")),
+    }
 }
 
 fn zip_error(error: ZipError) -> IoError {

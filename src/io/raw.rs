@@ -18,11 +18,31 @@ pub fn read(
     shape: &Shape,
     limits: &Limits,
 ) -> Result<Tensor, IoError> {
-    refuse_strings(element_type).map_err(|e| e.in_file(path))?;
-    let bytes = file::read(path, limits)?;
-    let made = file::elements(limits, element_type, shape)
-        .and_then(|_| Ok(Tensor::from_bytes(element_type, shape.clone(), bytes)?));
-    made.map_err(|e| e.in_file(path))
+    read_from(path, false, element_type, shape, limits)
+}
+
+/// As [`read`], from a pipe too if `pipe` says so. No more than the type and shape need is read.
+pub(super) fn read_from(
+    path: &Path,
+    pipe: bool,
+    element_type: ElementType,
+    shape: &Shape,
+    limits: &Limits,
+) -> Result<Tensor, IoError> {
+    let made = || {
+        refuse_strings(element_type)?;
+        let count = file::elements(limits, element_type, shape)?;
+        let needed = element_type.storage_bytes(count).unwrap_or(usize::MAX);
+        let bytes =
+            file::read_exactly(path, needed as u64, pipe, limits).map_err(|found| match found {
+                file::Mismatch::Error(error) => error,
+                file::Mismatch::Length(found) => IoError::mismatch(format!(
+                    "shape {shape} of {element_type} needs {needed} bytes, got {found}"
+                )),
+            })?;
+        Ok(Tensor::from_bytes(element_type, shape.clone(), bytes)?)
+    };
+    made().map_err(|e: IoError| e.in_file(path))
 }
 
 /// Writes the elements and nothing else.

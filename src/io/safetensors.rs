@@ -13,6 +13,7 @@ use ::safetensors::tensor::{Dtype, Metadata};
 use serde_json::{Map, json};
 
 use super::codes::{codes, from_codes, little_endian};
+use super::distinct::DistinctKeys;
 use super::value::list;
 use super::{IoError, file};
 use crate::Limits;
@@ -64,8 +65,15 @@ impl Archive {
                 rest.len()
             ))
         })?;
-        let metadata: Metadata = serde_json::from_slice(text)
-            .map_err(|e| IoError::invalid(format!("the header is wrong: {e}")))?;
+        if header as u64 > limits.document_bytes {
+            return Err(IoError::limit(format!(
+                "the header has {header} bytes, the limit is {}",
+                limits.document_bytes
+            )));
+        }
+        let wrong = |e| IoError::invalid(format!("the header is wrong: {e}"));
+        serde_json::from_slice::<DistinctKeys>(text).map_err(wrong)?;
+        let metadata: Metadata = serde_json::from_slice(text).map_err(wrong)?;
         let (expected, found) = (metadata.data_len(), rest.len() - header);
         if expected != found {
             return Err(IoError::invalid(format!(

@@ -398,10 +398,7 @@ pub(super) fn quote(bytes: &[u8], limit: usize) -> String {
                 c if u32::from(c) < 0x20 || u32::from(c) == 0x7f => {
                     out.push_str(&format!("\\x{:02x}", u32::from(c)));
                 }
-                // What moves the cursor or turns text around.
-                c if c.is_control()
-                    || matches!(c, '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}') =>
-                {
+                c if crate::error::is_hidden(c) => {
                     out.push_str(&format!("\\u{{{:x}}}", u32::from(c)));
                 }
                 c => out.push(c),

@@ -47,7 +47,8 @@ enum Source {
     Constant(u8),
     Random(Random),
     File(PathBuf, Option<String>),
-    Raw(PathBuf),
+    /// The second tells whether it may be a pipe: the user himself named it.
+    Raw(PathBuf, bool),
 }
 
 impl FromStr for Value {
@@ -115,10 +116,16 @@ impl Value {
         Ok(self)
     }
 
-    /// Takes a relative file for one of this directory.
+    /// Takes a relative file for one of this directory, which holds the file that names it. Pipes are
+    /// not read then.
     pub fn relative_to(mut self, directory: &Path) -> Self {
-        if let Source::File(path, _) | Source::Raw(path) = &mut self.source {
-            *path = directory.join(&*path);
+        match &mut self.source {
+            Source::File(path, _) => *path = directory.join(&*path),
+            Source::Raw(path, pipe) => {
+                *path = directory.join(&*path);
+                *pipe = false;
+            }
+            _ => {}
         }
         self
     }
@@ -126,7 +133,7 @@ impl Value {
     /// The file the value comes from, if it does.
     pub fn file(&self) -> Option<&Path> {
         match &self.source {
-            Source::File(path, _) | Source::Raw(path) => Some(path),
+            Source::File(path, _) | Source::Raw(path, _) => Some(path),
             _ => None,
         }
     }
@@ -191,9 +198,9 @@ impl Value {
                     }
                 })
             }
-            Source::Raw(path) => {
+            Source::Raw(path, pipe) => {
                 let shape = self.known(ty, wanted, "raw:FILE")?;
-                raw::read(path, ty, &shape, limits)
+                raw::read_from(path, *pipe, ty, &shape, limits)
             }
         }
     }
@@ -266,7 +273,7 @@ fn prefix(text: &str) -> Result<(Option<ElementType>, Option<Shape>, &str), IoEr
 impl Source {
     fn parse(text: &str) -> Result<Self, IoError> {
         if let Some(path) = text.strip_prefix("raw:") {
-            return Ok(Self::Raw(path.into()));
+            return Ok(Self::Raw(path.into(), true));
         }
         match text {
             "zeros" => return Ok(Self::Constant(0)),
@@ -309,7 +316,7 @@ fn file(text: &str) -> Option<Source> {
         return Some(Source::File(text.into(), None));
     }
     let raw = lower.ends_with(".bin") || lower.ends_with(".raw");
-    raw.then(|| Source::Raw(text.into()))
+    raw.then(|| Source::Raw(text.into(), true))
 }
 
 fn random(options: &str) -> Result<Random, IoError> {

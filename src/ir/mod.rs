@@ -16,3 +16,5 @@ pub(crate) use load::{Loaded, first_error, load};
 pub use problem::{Problem, Severity};
 pub use source::Source;
 pub(crate) use weights::BinFile;
+#[cfg(feature = "onnx")]
+pub(crate) use weights::whole;

@@ -22,24 +22,8 @@ impl Source {
     /// # Errors
     /// When it cannot be read, or is larger than the limit.
     pub(crate) fn read_bytes(path: &Path, limits: &Limits) -> Result<Vec<u8>> {
-        let place = || Place {
-            file: Some(path.to_string_lossy().into()),
-            ..Place::default()
-        };
-        let io = |e: std::io::Error| Error::at(place(), Kind::Io, e.to_string());
-        let meta = std::fs::metadata(path).map_err(io)?;
-        if !meta.is_file() {
-            return Err(Error::at(place(), Kind::Io, "not a regular file"));
-        }
-        if meta.len() > limits.document_bytes {
-            let message = format!(
-                "the document has {} bytes, the limit is {}",
-                meta.len(),
-                limits.document_bytes
-            );
-            return Err(Error::at(place(), Kind::Limit, message));
-        }
-        std::fs::read(path).map_err(io)
+        let read = crate::files::read(path, limits.document_bytes, limits);
+        read.map_err(|e| e.error(path.to_string_lossy().into(), "the document"))
     }
 
     /// A file that is no text, under a name for messages.

@@ -6,6 +6,7 @@
 use rayon::prelude::*;
 use smallvec::SmallVec;
 
+use super::scratch::try_vec;
 use crate::op::{OpError, ensure};
 use crate::tensor::{ElementType, Tensor, Text, pack};
 
@@ -86,16 +87,19 @@ fn strings<M: Mover>(mover: &M, inputs: &[&Tensor], outputs: &mut [Tensor]) -> R
 }
 
 fn packed<M: Mover>(mover: &M, inputs: &[&Tensor], outputs: &mut [Tensor]) -> Result<(), OpError> {
-    let inputs: Vec<Vec<u8>> = inputs
+    let inputs = inputs
         .iter()
         .map(|t| {
-            let mut codes = vec![0; t.len()];
+            let mut codes = try_vec(0, t.len())?;
             pack::unpack(t.element_type(), t.bytes(), 0, &mut codes);
-            codes
+            Ok(codes)
         })
-        .collect();
+        .collect::<Result<Vec<Vec<u8>>, OpError>>()?;
     let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
-    let mut codes: Vec<Vec<u8>> = outputs.iter().map(|t| vec![0; t.len()]).collect();
+    let mut codes = outputs
+        .iter()
+        .map(|t| try_vec(0, t.len()))
+        .collect::<Result<Vec<Vec<u8>>, OpError>>()?;
     let mut slices: Vec<&mut [u8]> = codes.iter_mut().map(Vec::as_mut_slice).collect();
     mover.run(&inputs, &mut slices)?;
     for (output, codes) in outputs.iter_mut().zip(&codes) {

@@ -4,6 +4,22 @@ use std::cell::Cell;
 
 use bytemuck::Pod;
 
+use crate::op::OpError;
+
+/// `len` times a value, for what is as long as a tensor may be.
+///
+/// # Errors
+/// When there is no memory for it.
+pub(crate) fn try_vec<T: Clone>(value: T, len: usize) -> Result<Vec<T>, OpError> {
+    let mut all = Vec::new();
+    all.try_reserve_exact(len).map_err(|_| {
+        let bytes = len.saturating_mul(size_of::<T>());
+        OpError::limit(format!("cannot allocate {bytes} bytes"))
+    })?;
+    all.resize(len, value);
+    Ok(all)
+}
+
 /// Kept for the next call, in units of 16 bytes; more is given back.
 const KEPT: usize = 1 << 18;
 
@@ -31,6 +47,15 @@ pub(crate) fn with_scratch<T: Pod, R>(len: usize, f: impl FnOnce(&mut [T]) -> R)
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn as_long_as_memory_allows() {
+        assert_eq!(try_vec(7u16, 3), Ok(vec![7; 3]));
+        for len in [usize::MAX, usize::MAX / 8, isize::MAX.unsigned_abs()] {
+            let error = try_vec(0u64, len).expect_err("no memory");
+            assert_eq!(error.kind, crate::op::OpErrorKind::Limit);
+        }
+    }
 
     #[test]
     fn inside_one_another() {

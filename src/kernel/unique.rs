@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::scratch::try_vec;
 use crate::op::OpError;
 use crate::tensor::convert::widen;
 use crate::tensor::{Class, Tensor};
@@ -23,7 +24,7 @@ const PARALLEL_ROWS: usize = 1 << 15;
 /// Numbers that compare as the elements do. NaN equals NaN and is greater than any number.
 ///
 /// # Errors
-/// When the elements have no type.
+/// When the elements have no type, or there is no memory for the numbers.
 pub(crate) fn keys(tensor: &Tensor) -> Result<Vec<u64>, OpError> {
     const SIGN: u64 = 1 << 63;
     // Floats are ordered as their bits are, but for the order of those below zero.
@@ -31,7 +32,7 @@ pub(crate) fn keys(tensor: &Tensor) -> Result<Vec<u64>, OpError> {
     let len = tensor.len();
     Ok(match tensor.element_type().class() {
         Some(Class::F32) => {
-            let mut values = vec![0f32; len];
+            let mut values = try_vec(0f32, len)?;
             widen(tensor, 0, &mut values);
             let key = |x: f32| {
                 if x.is_nan() {
@@ -43,7 +44,7 @@ pub(crate) fn keys(tensor: &Tensor) -> Result<Vec<u64>, OpError> {
             values.into_iter().map(key).collect()
         }
         Some(Class::F64) => {
-            let mut values = vec![0f64; len];
+            let mut values = try_vec(0f64, len)?;
             widen(tensor, 0, &mut values);
             let key = |x: f64| {
                 if x.is_nan() {
@@ -55,7 +56,7 @@ pub(crate) fn keys(tensor: &Tensor) -> Result<Vec<u64>, OpError> {
             values.into_iter().map(key).collect()
         }
         Some(Class::I64) => {
-            let mut values = vec![0i64; len];
+            let mut values = try_vec(0i64, len)?;
             widen(tensor, 0, &mut values);
             values
                 .into_iter()
@@ -63,7 +64,7 @@ pub(crate) fn keys(tensor: &Tensor) -> Result<Vec<u64>, OpError> {
                 .collect()
         }
         Some(Class::U64) => {
-            let mut values = vec![0u64; len];
+            let mut values = try_vec(0u64, len)?;
             widen(tensor, 0, &mut values);
             values
         }

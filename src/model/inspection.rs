@@ -4,7 +4,9 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use super::{Format, Inner, Model};
-use crate::error::{Error, Kind, Place, Result};
+#[cfg(not(feature = "onnx"))]
+use crate::error::Place;
+use crate::error::{Error, Kind, Result};
 use crate::exec::Plan;
 use crate::graph::Graph;
 use crate::graph::infer::Facts;
@@ -55,7 +57,7 @@ pub(super) fn of_file(path: &Path, depth: Depth, limits: &Limits) -> Result<Insp
         let bytes = SharedBytes::new(Arc::new(bytes));
         return Ok(of_onnx(name, Some(path), bytes, depth, limits));
     }
-    let weights = BinFile::open(&BinFile::beside(path));
+    let weights = BinFile::beside(path, limits);
     Ok(of_ir(Source::new(name, bytes)?, &weights, depth, limits))
 }
 
@@ -144,23 +146,7 @@ fn of_onnx_file(name: Arc<str>, _: &Path, _: Depth, _: &Limits) -> Result<Inspec
 /// Reads an ONNX model. The file is mapped.
 #[cfg(feature = "onnx")]
 fn of_onnx_file(name: Arc<str>, path: &Path, depth: Depth, limits: &Limits) -> Result<Inspection> {
-    let error = |kind, message: String| {
-        let place = Place {
-            file: Some(Arc::clone(&name)),
-            ..Place::default()
-        };
-        Error::at(place, kind, message)
-    };
-    let bytes = BinFile::open(path).into_bytes();
-    let bytes = bytes.map_err(|e| error(Kind::Io, e))?;
-    if bytes.len() as u64 > limits.file_bytes {
-        let message = format!(
-            "the file has {} bytes, the limit is {}",
-            bytes.len(),
-            limits.file_bytes
-        );
-        return Err(error(Kind::Limit, message));
-    }
+    let bytes = ir::whole(path, limits).map_err(|e| e.error(name.clone(), "the file"))?;
     Ok(of_onnx(name, Some(path), bytes, depth, limits))
 }
 

@@ -51,7 +51,8 @@ impl Model {
     ///
     /// The `.bin` file is mapped: its constants are read when they are needed, and it must not be
     /// written to or truncated while the model is in use. So are an ONNX model and its files of
-    /// external data, which are only looked for in the model's own folder.
+    /// external data. [`Limits::map`] has them read instead. Constants are only looked for in the
+    /// model's own folder, see [`Limits::allow_outside`].
     ///
     /// # Errors
     /// The first problem that keeps the model from loading.

@@ -4,27 +4,26 @@ use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 
 use super::proto::StringStringEntryProto;
+use crate::files::{self, Refused};
 use crate::ir::BinFile;
-use crate::op::{OpError, Weights, bail};
-use crate::tensor::SharedBytes;
+use crate::limits::Limits;
+use crate::op::{OpError, Stored, Weights, bail};
 
 /// The folder of a model, and the files of it that were opened.
 #[derive(Debug)]
 pub(super) struct Folder {
-    /// `None` for a model that is in no file.
-    root: Option<PathBuf>,
+    /// The model's file, if it is in one.
+    model: Option<PathBuf>,
+    limits: Limits,
     files: HashMap<PathBuf, BinFile>,
 }
 
 impl Folder {
     /// The folder that holds a model's file.
-    pub(super) fn of(model: Option<&Path>) -> Self {
-        let parent = |path: &Path| match path.parent() {
-            Some(parent) if parent != Path::new("") => parent.to_owned(),
-            _ => PathBuf::from("."),
-        };
+    pub(super) fn of(model: Option<&Path>, limits: &Limits) -> Self {
         Self {
-            root: model.map(parent),
+            model: model.map(Path::to_owned),
+            limits: limits.clone(),
             files: HashMap::new(),
         }
     }
@@ -39,7 +38,7 @@ impl Folder {
         &mut self,
         entries: &[StringStringEntryProto],
         needed: u64,
-    ) -> Result<SharedBytes, OpError> {
+    ) -> Result<Stored, OpError> {
         let entry = |key: &str| {
             let found = entries.iter().find(|e| e.key == key);
             found.map(|e| e.value.as_str())
@@ -60,31 +59,34 @@ impl Folder {
                 "`length` of the external data is {length}, the tensor's elements need {needed} bytes"
             );
         }
-        self.file(location)?.slice(offset, needed)
+        self.file(location)?.stored(offset, needed)
     }
 
     /// The file at a location, if that is a plain path below the folder.
     fn file(&mut self, location: &str) -> Result<&BinFile, OpError> {
-        let Some(root) = &self.root else {
+        let Some(model) = &self.model else {
             bail!("the data is in the file `{location}`, but the model is in no folder");
         };
         let relative = Path::new(location);
         let mut parts = relative.components();
         let inside = parts.all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
         // A backslash or a drive means a path elsewhere to some systems.
-        if !inside || location.contains(['\\', ':', '\0']) {
+        let inside = inside && !location.contains(['\\', ':', '\0']);
+        if !inside && !self.limits.allow_outside {
             bail!("the external data `{location}` is not in the model's own folder");
         }
-        let path = root.join(relative);
-        let real =
-            std::fs::canonicalize(&path).and_then(|real| Ok((real, std::fs::canonicalize(root)?)));
-        let real = match real {
-            Ok((real, root)) if real.starts_with(&root) => real,
-            Ok(_) => bail!("the external data `{location}` is a link out of the model's folder"),
-            Err(e) => bail!("the external data `{location}` cannot be read: {e}"),
+        let path = files::folder(model).join(relative);
+        let real = match files::of_model(model, &path, &self.limits) {
+            Ok(real) => real,
+            Err(Refused::Outside) => {
+                bail!("the external data `{location}` is a link out of the model's folder")
+            }
+            Err(Refused::System(e)) => {
+                bail!("the external data `{location}` cannot be read: {e}")
+            }
         };
         let file = self.files.entry(real);
-        Ok(file.or_insert_with_key(|real| BinFile::open(real)))
+        Ok(file.or_insert_with_key(|real| BinFile::open(real, &self.limits)))
     }
 }
 
@@ -110,9 +112,11 @@ mod tests {
         std::fs::write(home.path().join("w.bin"), [1, 2, 3, 4, 5, 6]).expect("written");
         std::fs::write(home.path().join("sub/w.bin"), [9; 4]).expect("written");
         let model = home.path().join("model.onnx");
-        let mut folder = Folder::of(Some(&model));
+        std::fs::write(&model, b"").expect("written");
+        let mut folder = Folder::of(Some(&model), &Limits::default());
         let mut read = |list: &[(&str, &str)]| {
             let bytes = folder.read(&entries(list), 4);
+            let bytes = bytes.and_then(|stored| stored.get());
             bytes.map(|b| b.as_bytes().to_vec()).map_err(|e| e.message)
         };
         assert_eq!(
@@ -140,7 +144,7 @@ mod tests {
                 "expected a number",
             ),
             (&[("location", "none.bin")], "cannot be read"),
-            (&[("location", "sub")], "not a regular file"),
+            (&[("location", "sub")], "is a directory"),
             (&[("location", &absolute)], "not in the model's own folder"),
             (&[("location", &up)], "not in the model's own folder"),
             (
@@ -169,7 +173,17 @@ mod tests {
             }
         }
         assert_eq!(folder.bytes(), 10);
-        let mut none = Folder::of(None);
+        let allowed = Limits {
+            allow_outside: true,
+            ..Limits::untrusted()
+        };
+        let mut folder = Folder::of(Some(&model), &allowed);
+        for location in [&*absolute, &up, "sub/../w.bin"] {
+            let read = folder.read(&entries(&[("location", location)]), 4);
+            let bytes = read.and_then(|stored| stored.get());
+            assert_eq!(bytes.expect("allowed").len(), 4, "{location}");
+        }
+        let mut none = Folder::of(None, &Limits::default());
         assert!(none.read(&entries(&[("location", "w.bin")]), 4).is_err());
     }
 }

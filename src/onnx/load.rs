@@ -61,7 +61,7 @@ pub(crate) fn load(
         return (None, problems.into_vec());
     };
     let opsets = opsets(&model, &mut problems);
-    let mut folder = Folder::of(path);
+    let mut folder = Folder::of(path, limits);
     let built = Builder::new(graph, &opsets, limits, &mut folder, &mut problems).build();
     let facts = infer.then(|| infer_graph(std::slice::from_ref(&built), &mut problems));
     let loaded = Loaded {

@@ -36,7 +36,7 @@ pub(super) fn read(tensor: &TensorProto, folder: &mut Folder) -> Result<Const, R
     let bytes = match field {
         Field::External => folder.read(&tensor.external_data, needed as u64)?,
         // A tensor without elements has no data.
-        Field::None if count == 0 => SharedBytes::new(Arc::new(Vec::new())),
+        Field::None if count == 0 => SharedBytes::new(Arc::new(Vec::new())).into(),
         Field::None => return Err(Refusal::weights(format!("{ty}{shape} has no data"))),
         Field::Raw => {
             let raw = &tensor.raw_data;
@@ -44,9 +44,9 @@ pub(super) fn read(tensor: &TensorProto, folder: &mut Folder) -> Result<Const, R
                 let message = format!("{ty}{shape} needs {needed} bytes, got {}", raw.len());
                 return Err(Refusal::weights(message));
             }
-            SharedBytes::new(Arc::new(Bytes::clone(raw)))
+            SharedBytes::new(Arc::new(Bytes::clone(raw))).into()
         }
-        field => typed(tensor, field, ty, &shape, count)?,
+        field => typed(tensor, field, ty, &shape, count)?.into(),
     };
     Ok(Const::stored(ty, shape.to_vec(), bytes))
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::attrs::{self, Attr, AttrError};
-use super::{Op, OpError};
+use super::{Op, OpError, Stored};
 use crate::tensor::SharedBytes;
 
 /// Attributes as written: name and value.
@@ -19,6 +19,14 @@ pub trait Weights {
     /// # Errors
     /// When they are not there; the message says what is.
     fn slice(&self, offset: u64, len: u64) -> Result<SharedBytes, OpError>;
+
+    /// The same bytes, which need not be read yet.
+    ///
+    /// # Errors
+    /// As [`Weights::slice`].
+    fn stored(&self, offset: u64, len: u64) -> Result<Stored, OpError> {
+        Ok(self.slice(offset, len)?.into())
+    }
 }
 
 /// No weights: constants made in code bring their tensor.

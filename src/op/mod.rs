@@ -10,6 +10,7 @@ pub mod broadcast;
 mod def;
 mod fuse;
 mod input;
+mod stored;
 
 use std::any::Any;
 use std::fmt::{self, Debug};
@@ -26,6 +27,7 @@ pub(crate) use def::{NoWeights, ReadError, ReadResult, def, def_with, fixed};
 pub use fuse::{Elementwise, Finish, Prepared, Repeated};
 pub use input::Input;
 pub(crate) use input::{expect_index_type, expect_indices_fit, merge_types, same_dimension};
+pub use stored::Stored;
 
 use crate::tensor::{ElementType, PartialShape, Tensor, TensorError, ValueRange};
 

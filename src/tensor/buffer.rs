@@ -133,18 +133,3 @@ fn large_pages(len: usize) -> Option<MmapMut> {
     let _ = pages.advise(memmap2::Advice::HugePage);
     Some(pages)
 }
-
-impl Clone for Buffer {
-    fn clone(&self) -> Self {
-        let mut copy = match Self::zeroed(self.len) {
-            Ok(copy) => copy,
-            // As every other clone: there is no memory for it.
-            Err(_) => Self {
-                memory: Memory::Words(vec![0; self.len.div_ceil(16)]),
-                len: self.len,
-            },
-        };
-        copy.bytes_mut().copy_from_slice(self.bytes());
-        copy
-    }
-}

@@ -303,7 +303,7 @@ impl Tensor {
             Storage::Piece(..) => {
                 // A copy is aligned for any type.
                 let mut copy = self.clone();
-                copy.bytes_mut();
+                copy.try_bytes_mut()?;
                 copy.reinterpret(element_type, shape)
             }
             storage => Ok(Self {
@@ -327,10 +327,10 @@ impl Tensor {
     /// The elements for writing. Copies them first if a clone shares them.
     ///
     /// # Errors
-    /// When the tensor holds another type.
+    /// When the tensor holds another type, or there is no memory for a copy.
     pub fn as_mut_slice<T: Element>(&mut self) -> Result<&mut [T], TensorError> {
         self.expect_type(T::TYPE)?;
-        Ok(bytemuck::checked::cast_slice_mut(self.bytes_mut()))
+        Ok(bytemuck::checked::cast_slice_mut(self.try_bytes_mut()?))
     }
 
     /// The strings.
@@ -347,11 +347,20 @@ impl Tensor {
     /// The strings for writing.
     ///
     /// # Errors
-    /// When the tensor holds another type.
+    /// When the tensor holds another type, or there is no memory for a copy.
     pub fn as_mut_strings(&mut self) -> Result<&mut [Text], TensorError> {
         let error = self.wrong_type(ElementType::String);
         match &mut self.storage {
-            Storage::Strings(strings) => Ok(Arc::<Vec<Text>>::make_mut(strings).as_mut_slice()),
+            Storage::Strings(strings) => {
+                if Arc::get_mut(strings).is_none() {
+                    let mut copy = Vec::new();
+                    copy.try_reserve_exact(strings.len())
+                        .map_err(|_| TensorError::OutOfMemory(strings.len() * size_of::<Text>()))?;
+                    copy.extend_from_slice(strings);
+                    *strings = Arc::new(copy);
+                }
+                Ok(Arc::get_mut(strings).map_or(&mut [], Vec::as_mut_slice))
+            }
             _ => Err(error),
         }
     }
@@ -366,20 +375,38 @@ impl Tensor {
         }
     }
 
-    /// The bytes for writing; none for strings.
+    /// The bytes of a tensor that was just made, for writing; none for strings. Nobody shares them:
+    /// see [`Tensor::try_bytes_mut`] for those that others may look at.
     ///
     /// The caller keeps booleans 0 or 1: everything outside `tensor` writes them as `bool`.
+    ///
+    /// # Panics
+    /// When others share the bytes and there is no memory for a copy.
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
-        if let Storage::Shared(_) | Storage::Piece(..) = &self.storage {
+        self.try_bytes_mut().expect("memory for a copy")
+    }
+
+    /// The bytes for writing; none for strings. Copies them first if others share them.
+    ///
+    /// # Errors
+    /// When there is no memory for a copy.
+    pub(crate) fn try_bytes_mut(&mut self) -> Result<&mut [u8], TensorError> {
+        let shared = match &mut self.storage {
+            Storage::Owned(buffer) => Arc::get_mut(buffer).is_none(),
+            Storage::Piece(..) | Storage::Shared(_) => true,
+            Storage::Strings(_) => false,
+        };
+        if shared {
             let bytes = self.bytes();
-            let mut buffer = Buffer::zeroed(bytes.len()).expect("memory for a copy");
+            let mut buffer =
+                Buffer::zeroed(bytes.len()).map_err(|_| TensorError::OutOfMemory(bytes.len()))?;
             buffer.bytes_mut().copy_from_slice(bytes);
             self.storage = Storage::Owned(Arc::new(buffer));
         }
-        match &mut self.storage {
-            Storage::Owned(buffer) => Arc::make_mut(buffer).bytes_mut(),
+        Ok(match &mut self.storage {
+            Storage::Owned(buffer) => Arc::get_mut(buffer).map_or(&mut [], Buffer::bytes_mut),
             Storage::Piece(..) | Storage::Shared(_) | Storage::Strings(_) => &mut [],
-        }
+        })
     }
 
     /// Takes the buffer out if no clone shares it, to be used again.

@@ -123,3 +123,76 @@ fn the_samples_are_read() {
     walk(&root, &mut count);
     assert!(count > 20, "{count}");
 }
+
+#[test]
+fn what_is_not_sound() {
+    let message = |text: &[u8]| parse(text).expect_err("refused").to_string();
+    assert!(message(br#"{"x": 1, "x": 2}"#).contains("`x` is there twice"));
+    assert!(message(br#"{"x": 1, "\u0078": 2}"#).contains("`x` is there twice"));
+    assert!(message(b"{\"x\": \"\xff\"}").contains("no sound JSON"));
+    for deep in [60, 65, 127, 128, 100_000] {
+        let text = format!("{{\"x\": {}1{}}}", "[".repeat(deep), "]".repeat(deep));
+        assert_eq!(parse(text.as_bytes()).is_ok(), deep <= 64, "{deep}");
+        assert!(message(format!("{{\"x\": {}", "[".repeat(deep)).as_bytes()).contains("JSON"));
+        assert!(Value::parse(&"[".repeat(deep)).is_err());
+        assert!(
+            message(format!("{{\"x\": {}", "{\"value\":".repeat(deep)).as_bytes()).contains("JSON")
+        );
+    }
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("x.json");
+    std::fs::write(&path, br#"{"x": [1, 2, 3]}"#).expect("written");
+    let tight = Limits {
+        document_bytes: 10,
+        ..Limits::default()
+    };
+    let error = read(&path, &tight).expect_err("too long");
+    assert_eq!(error.kind(), crate::io::IoErrorKind::Limit);
+    assert!(read(&path, &Limits::default()).is_ok());
+}
+
+#[cfg(unix)]
+#[test]
+fn pipes_are_read_where_the_user_names_them() {
+    use crate::io::{Value, Wanted};
+    use crate::tensor::{ElementType, PartialShape, Tensor};
+
+    let directory = tempfile::tempdir().expect("a directory");
+    let pipe = directory.path().join("x.bin");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.expect("mkfifo runs").success());
+    let shape: PartialShape = "4".parse().expect("a shape");
+    let wanted = Wanted {
+        element_type: ElementType::U8,
+        shape: &shape,
+        range: None,
+    };
+    // A file that names it waits for nobody.
+    let path = directory.path().join("x.json");
+    std::fs::write(&path, br#"{"x": {"value": "raw:x.bin"}}"#).expect("written");
+    let values = read(&path, &Limits::default()).expect("read");
+    let error = values[0].1.load(&wanted, &Limits::default());
+    let error = error.expect_err("a pipe").to_string();
+    assert!(
+        error.ends_with("x.bin: cannot open the file: not a regular file"),
+        "{error}"
+    );
+    let value = Value::parse(pipe.to_str().expect("UTF-8")).expect("a file");
+    for (written, expected) in [
+        (&[1u8, 2, 3, 4][..], None),
+        (&[1, 2, 3], Some("needs 4 bytes, got 3")),
+        (&[1, 2, 3, 4, 5], Some("needs 4 bytes, got more")),
+    ] {
+        let found = std::thread::scope(|scope| {
+            scope.spawn(|| std::fs::write(&pipe, written).expect("written"));
+            value.load(&wanted, &Limits::default())
+        });
+        match expected {
+            None => assert_eq!(found.expect("read"), Tensor::vector(written)),
+            Some(expected) => {
+                let error = found.expect_err(expected).to_string();
+                assert!(error.ends_with(expected), "{error}");
+            }
+        }
+    }
+}

@@ -121,7 +121,7 @@ fn fortran_order_of_many_axes() {
         for i in 0..count {
             data.extend(item(i));
         }
-        let out = to_row_major(&data, &Shape::from(shape), width);
+        let out = to_row_major(&data, &Shape::from(shape), width).expect("memory");
         let mut expected = Vec::new();
         for a in 0..2 {
             for b in 0..3 {

@@ -1,5 +1,7 @@
 //! `.npz` archives: every type, damage, bombs.
 
+use byteorder::{ByteOrder, LittleEndian};
+
 use super::*;
 use crate::io::Random;
 use crate::tensor::{ElementType, Shape};
@@ -80,7 +82,7 @@ fn damage_is_an_error() {
 fn a_bomb_is_refused() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("x.npz");
-    let file = File::create(&path).expect("created");
+    let file = std::fs::File::create(&path).expect("created");
     let mut zip = ZipWriter::new(file);
     let options = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
     zip.start_file("x.npy", options).expect("begun");
@@ -124,4 +126,105 @@ fn names_are_unique() {
     write(&path, []).expect("an empty archive");
     let archive = Archive::open(&path, &Limits::default()).expect("opened");
     assert_eq!(archive.names().count(), 0);
+}
+
+fn message(path: &Path) -> String {
+    let archive = Archive::open(path, &Limits::default());
+    archive.expect_err("refused").to_string()
+}
+
+#[test]
+fn directories_that_lie() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("x.npz");
+    let tensor = Tensor::scalar(1u8);
+    write(&path, [("aa", &tensor), ("ab", &tensor)]).expect("written");
+    let whole = std::fs::read(&path).expect("read");
+    let end = whole.len() - 22;
+    assert!(whole[end..].starts_with(b"PK\x05\x06"));
+    let start = LittleEndian::read_u32(&whole[end + 16..]) as usize;
+    // Two entries of one name.
+    let mut twice = whole.clone();
+    for at in 0..twice.len() - 6 {
+        if &twice[at..at + 6] == b"ab.npy" {
+            twice[at + 1] = b'a';
+        }
+    }
+    std::fs::write(&path, &twice).expect("written");
+    assert!(message(&path).ends_with("has two entries of one name"));
+    // More entries than there is room for, in the plain record and in the wide one.
+    let mut many = whole.clone();
+    many[end + 8..end + 12].fill(0xff);
+    std::fs::write(&path, &many).expect("written");
+    assert!(message(&path).contains("no directory at its end"));
+    let wide = |entries: u64, bytes: u64, start: u64| {
+        let mut file = whole[..end].to_vec();
+        file.extend(b"PK\x06\x06");
+        file.extend(44u64.to_le_bytes());
+        file.extend([45, 0, 45, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        for number in [entries, entries, bytes, start] {
+            file.extend(number.to_le_bytes());
+        }
+        file.extend(b"PK\x06\x07\0\0\0\0");
+        file.extend((end as u64).to_le_bytes());
+        file.extend(1u32.to_le_bytes());
+        file.extend(&whole[end..]);
+        let end = file.len() - 22;
+        file[end + 8..end + 20].fill(0xff);
+        std::fs::write(&path, &file).expect("written");
+    };
+    wide(2, (end - start) as u64, start as u64);
+    let mut archive = Archive::open(&path, &Limits::default()).expect("sound");
+    assert_eq!(archive.read("ab").expect("read"), tensor);
+    for (entries, bytes, start) in [
+        (1 << 40, 1 << 60, 1 << 41),
+        (1 << 40, u64::MAX, 0),
+        (1 << 40, (end - start) as u64, start as u64),
+        (2, 17 << 20, start as u64),
+        (u64::MAX, 0, end as u64),
+    ] {
+        wide(entries, bytes, start);
+        let error = message(&path);
+        assert!(
+            error.contains("no directory at its end") || error.contains("the limit is"),
+            "{error}"
+        );
+    }
+    // A second end record inside the directory, as a fall-back for who finds fault with the first.
+    let mut second = whole.clone();
+    second[start + 46..start + 50].copy_from_slice(b"PK\x05\x06");
+    std::fs::write(&path, &second).expect("written");
+    assert!(message(&path).contains("no directory at its end"));
+    // A comment is allowed.
+    let mut comment = whole.clone();
+    comment[end + 20] = 2;
+    comment.extend(b"hi");
+    std::fs::write(&path, &comment).expect("written");
+    assert!(Archive::open(&path, &Limits::default()).is_ok());
+    comment.push(b'!');
+    std::fs::write(&path, &comment).expect("written");
+    assert!(message(&path).contains("no directory at its end"));
+}
+
+#[test]
+fn entries_together_stay_inside_the_limit() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("x.npz");
+    let file = std::fs::File::create(&path).expect("created");
+    let mut zip = ZipWriter::new(file);
+    let options = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
+    for name in 0..50 {
+        zip.start_file(format!("../{name}.npy"), options)
+            .expect("begun");
+        npy::write_to(&mut zip, &Tensor::vector(&[0u8; 1 << 16])).expect("written");
+    }
+    zip.finish().expect("finished");
+    let limits = Limits {
+        live_bytes: 1 << 20,
+        ..Limits::default()
+    };
+    let error = crate::io::read_all(&path, &limits).expect_err("a bomb of many parts");
+    assert_eq!(error.kind(), crate::io::IoErrorKind::Limit);
+    let all = crate::io::read_all(&path, &Limits::default()).expect("read");
+    assert_eq!((all.len(), all[0].0.as_str()), (50, "../0"));
 }

@@ -111,3 +111,40 @@ fn damage_is_an_error() {
             .contains("no code of u4")
     );
 }
+
+#[test]
+fn headers_that_lie() {
+    let message = |header: &str, data: &[u8]| {
+        let opened = open(&file_of(header, data));
+        opened.expect_err("refused").to_string()
+    };
+    let tensor = |name: &str, start: u64, end: u64| {
+        format!(r#""{name}":{{"dtype":"U8","shape":[4],"data_offsets":[{start},{end}]}}"#)
+    };
+    let (x, y) = (tensor("x", 0, 4), tensor("y", 4, 8));
+    assert!(open(&file_of(&format!("{{{x},{y}}}"), &[0; 8])).is_ok());
+    let twice = message(&format!("{{{x},{x}}}"), &[0; 4]);
+    assert!(twice.contains("`x` is there twice"), "{twice}");
+    let hidden = message(&format!("{{{x},\"\\u0078\":3}}"), &[0; 4]);
+    assert!(hidden.contains("`x` is there twice"), "{hidden}");
+    for (start, end) in [(2, 6), (0, 4), (5, 9), (8, 4), (4, u64::MAX), (u64::MAX, 3)] {
+        let header = format!("{{{x},{}}}", tensor("y", start, end));
+        message(&header, &[0; 8]);
+    }
+    // Lengths of the header.
+    for len in [0, 1, 57, 1 << 32, i64::MAX as u64, u64::MAX - 7, u64::MAX] {
+        let mut bytes = len.to_le_bytes().to_vec();
+        bytes.extend([b' '; 56]);
+        assert!(open(&bytes).is_err(), "{len}");
+    }
+    let deep = format!("{{\"__metadata__\":{}", "[".repeat(100_000));
+    assert!(message(&deep, b"").contains("the header is wrong"));
+    let tight = Limits {
+        document_bytes: 50,
+        ..Limits::default()
+    };
+    let bytes = file_of(&format!("{{{x}}}"), &[0; 4]);
+    let bytes = SharedBytes::new(std::sync::Arc::new(bytes));
+    let error = Archive::parse(Path::new("x"), &bytes, &tight).expect_err("too long");
+    assert_eq!(error.kind(), crate::io::IoErrorKind::Limit);
+}

@@ -128,7 +128,7 @@ fn random_values() {
 fn file_names() {
     let file = |text: &str| match Value::parse(text).expect(text).source {
         Source::File(path, entry) => (path.display().to_string(), entry),
-        Source::Raw(path) => (format!("raw {}", path.display()), None),
+        Source::Raw(path, _) => (format!("raw {}", path.display()), None),
         _ => ("no file".to_owned(), None),
     };
     let plain = |path: &str| (path.to_owned(), None);

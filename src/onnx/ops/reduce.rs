@@ -10,6 +10,7 @@
 use serde::{Serialize, Serializer};
 
 use super::Inner;
+use crate::kernel::scratch::try_vec;
 use crate::op::{Input, Io, Op, OpError, Output, Outputs, allowed_axes, bail};
 use crate::tensor::convert::convert_into;
 use crate::tensor::{ElementType, PartialShape, Shape, Tensor};
@@ -82,7 +83,7 @@ impl Reduce {
 }
 
 fn fill(output: &mut Tensor, number: f32) -> Result<(), OpError> {
-    let all = Tensor::new(output.shape().clone(), &vec![number; output.len()])?;
+    let all = Tensor::new(output.shape().clone(), &try_vec(number, output.len())?)?;
     Ok(convert_into(&all, output)?)
 }
 

@@ -17,7 +17,8 @@ fn tensor(data_type: i32, dims: &[i64]) -> TensorProto {
 }
 
 fn constant(proto: &TensorProto) -> Result<Tensor, String> {
-    let constant = read(proto, &mut Folder::of(None)).map_err(|refusal| refusal.message)?;
+    let constant = read(proto, &mut Folder::of(None, &Limits::default()))
+        .map_err(|refusal| refusal.message)?;
     constant.tensor().cloned().map_err(|e| e.message)
 }
 
@@ -218,7 +219,11 @@ fn sparse_tensors_become_dense() {
         dims: dims.to_vec(),
     };
     let made = |proto: &SparseTensorProto| {
-        let read = read_sparse(proto, &mut Folder::of(None), &Limits::default());
+        let read = read_sparse(
+            proto,
+            &mut Folder::of(None, &Limits::default()),
+            &Limits::default(),
+        );
         let tensor = read.map_err(|refusal| refusal.message)?;
         tensor.tensor().cloned().map_err(|e| e.message)
     };

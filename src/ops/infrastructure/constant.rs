@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::op::attrs::{self, AttrError};
 use crate::op::{
-    Input, Io, LayerData, Op, OpError, Output, Outputs, ReadError, ReadResult, bail, ensure,
+    Input, Io, LayerData, Op, OpError, Output, Outputs, ReadError, ReadResult, Stored, bail, ensure,
 };
 use crate::tensor::{ElementType, PartialShape, Shape, SharedBytes, Tensor, Text};
 
@@ -19,7 +19,7 @@ pub(crate) struct Const {
     element_type: ElementType,
     shape: Vec<usize>,
     #[serde(skip)]
-    bytes: Option<SharedBytes>,
+    bytes: Option<Stored>,
     #[serde(skip)]
     tensor: OnceLock<Result<Tensor, OpError>>,
 }
@@ -37,7 +37,7 @@ impl Const {
 
     /// A constant whose bytes are stored somewhere, as [`Tensor::from_bytes`] takes them. They are
     /// looked at when the tensor is first asked for.
-    pub(crate) fn stored(element_type: ElementType, shape: Vec<usize>, bytes: SharedBytes) -> Self {
+    pub(crate) fn stored(element_type: ElementType, shape: Vec<usize>, bytes: Stored) -> Self {
         Self {
             element_type,
             shape,
@@ -59,7 +59,10 @@ impl Const {
     pub(crate) fn tensor(&self) -> Result<&Tensor, OpError> {
         self.tensor
             .get_or_init(|| {
-                let bytes = self.bytes.clone().unwrap_or_else(empty);
+                let bytes = match &self.bytes {
+                    Some(stored) => stored.get()?,
+                    None => empty(),
+                };
                 let shape = Shape::from(self.shape.as_slice());
                 match self.element_type {
                     ElementType::String => {
@@ -147,14 +150,13 @@ pub(super) fn read(layer: &LayerData<'_>) -> ReadResult {
         );
         return Err(error("size", message).into());
     }
-    let stored = layer
-        .weights
-        .slice(attributes.offset, attributes.size)
-        .map_err(ReadError::Weights)?;
-    let bytes = usize::try_from(needed)
-        .ok()
-        .and_then(|n| stored.slice(0, n));
-    let constant = Const::stored(ty, shape, bytes.unwrap_or_else(empty));
+    let stored = |size| layer.weights.stored(attributes.offset, size);
+    // All that is declared is to be there, even where less is needed.
+    let bytes = stored(attributes.size).and_then(|all| match needed < attributes.size {
+        true => stored(needed),
+        false => Ok(all),
+    });
+    let constant = Const::stored(ty, shape, bytes.map_err(ReadError::Weights)?);
     Ok((Box::new(constant), unknown))
 }
 

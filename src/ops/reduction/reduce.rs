@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::axes;
 use crate::kernel::reduce::{Folds, reduce};
+use crate::kernel::scratch::try_vec;
 use crate::op::{Input, Io, Op, OpError, Output, Outputs, allowed_axes, bail, ensure};
 use crate::ops::interval;
 use crate::tensor::convert::narrow;
@@ -92,7 +93,7 @@ impl<F: Reduction> Op for Reduce<F> {
         }
         let mask = axes::mask(&axes, data.shape().rank())?;
         if let (true, Some(nothing)) = (data.is_empty(), nothing::<F>(data.element_type())) {
-            narrow(&vec![nothing; output.len()], output, 0);
+            narrow(&try_vec(nothing, output.len())?, output, 0);
             return Ok(());
         }
         reduce(data, &mask, &F::FOLDS, output);

@@ -15,6 +15,7 @@ use super::frames::{Frames, frames, known};
 use super::rdft::map;
 use crate::kernel::fourier::{Lines, bins, complex, exchange};
 use crate::kernel::real::Real;
+use crate::kernel::scratch::try_vec;
 use crate::op::{Input, Io, Op, OpError, Output, Outputs, bail, ensure, merge_types};
 use crate::ops::floats::{fill, in_real, real};
 use crate::tensor::{Dimension, PartialShape};
@@ -122,9 +123,9 @@ impl Istft {
             re: T::zero(),
             im: T::zero(),
         };
-        let mut by_frame = vec![zero; numbers.len()];
+        let mut by_frame = try_vec(zero, numbers.len())?;
         exchange(&numbers, rows, count, &mut by_frame);
-        let mut frames = vec![T::zero(); numbers.len() / rows.max(1) * size];
+        let mut frames = try_vec(T::zero(), numbers.len() / rows.max(1) * size)?;
         Lines::new(size, true).back(&by_frame, rows, &mut frames);
 
         let mut scale = (size as f64).recip();

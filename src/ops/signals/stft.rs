@@ -13,6 +13,7 @@ use super::frames::{Frames, frames, known};
 use super::rdft::map;
 use crate::kernel::fourier::{Lines, bins, exchange, parts};
 use crate::kernel::real::Real;
+use crate::kernel::scratch::try_vec;
 use crate::op::{Input, Io, Op, OpError, Output, Outputs, bail, ensure, merge_types};
 use crate::ops::floats::{fill, in_real, real};
 use crate::tensor::{Dimension, PartialShape};
@@ -90,7 +91,7 @@ impl Stft {
             re: T::zero(),
             im: T::zero(),
         };
-        let mut numbers = vec![zero; out.len() / 2];
+        let mut numbers = try_vec(zero, out.len() / 2)?;
         let frame = |i: usize, line: &mut [T]| {
             let start = i / count * length + i % count * step;
             let signal = &signal[start..start + size];
@@ -101,7 +102,7 @@ impl Stft {
         Lines::new(size, false).forward(frame, &mut numbers);
         if self.transpose_frames {
             let rows = numbers;
-            numbers = vec![zero; rows.len()];
+            numbers = try_vec(zero, rows.len())?;
             exchange(&rows, count, bins, &mut numbers);
         }
         fill::<T, _>(out, |out| {
