@@ -9,6 +9,7 @@ mod huge;
 #[allow(dead_code)]
 mod irs;
 mod mutations;
+mod nesting;
 mod onnx;
 mod operations;
 mod reader;

@@ -6,7 +6,7 @@ use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use serde_json::json;
 
 use super::{Failure, ModelArg, Outcome, print_json};
-use crate::error::plain;
+use crate::error::{path, plain};
 use crate::ir::{Problem, Severity, Source};
 use crate::model::{Depth, Model};
 
@@ -23,7 +23,8 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
-    let inspection = Model::inspect(&args.model.model, Depth::Inference)?;
+    let limits = args.model.limits.begin()?;
+    let inspection = Model::inspect_with(&args.model.model, Depth::Inference, &limits)?;
     let wanted = |p: &&Problem| p.severity == Severity::Error || !args.no_warnings;
     let problems: Vec<&Problem> = inspection.problems.iter().filter(wanted).collect();
     let count = |s: Severity| {
@@ -102,8 +103,7 @@ fn render(problem: &Problem, source: &Source, renderer: &Renderer) -> String {
         Severity::Warning => Level::WARNING,
     };
     let place = problem.error.place();
-    let layers: Vec<_> = place.layers.iter().map(ToString::to_string).collect();
-    let mut title = layers.join(" > ");
+    let mut title = path(&place.layers);
     if !title.is_empty() {
         title.push_str(": ");
     }

@@ -11,7 +11,6 @@ use super::{Failure, ModelArg, Outcome, inputs, print_json};
 use crate::error::{Error, Kind, plain};
 use crate::exec::Observer;
 use crate::io::{self, IoError, text};
-use crate::limits::Limits;
 use crate::model::{Model, Outputs};
 use crate::tensor::Tensor;
 
@@ -70,9 +69,9 @@ enum Print {
 }
 
 pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
-    let limits = Limits::default();
+    let limits = args.model.limits.begin()?;
     let format = args.output.as_deref().map(Format::of).transpose()?;
-    let model = Model::read(&args.model.model)?;
+    let model = Model::read_with(&args.model.model, &limits)?;
     model.check_supported()?;
     if format == Some(Format::Npy) && model.outputs().len() != 1 {
         let message = format!(

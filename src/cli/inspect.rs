@@ -45,7 +45,8 @@ struct Summary {
 }
 
 pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
-    let inspection = Model::inspect(&args.model.model, Depth::Structure)?;
+    let limits = args.model.limits.begin()?;
+    let inspection = Model::inspect_with(&args.model.model, Depth::Structure, &limits)?;
     let Some(model) = &inspection.model else {
         // Not well-formed: there is nothing to show but why.
         inspection.into_model()?;

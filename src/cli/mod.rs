@@ -6,7 +6,9 @@ mod dump;
 mod eval;
 mod inputs;
 mod inspect;
+mod interrupt;
 mod json;
+mod limits;
 mod operations;
 mod ops;
 mod profile;
@@ -57,6 +59,8 @@ struct ModelArg {
     /// The model's .xml file; its .bin file is looked for beside it. A single <layer>, as the
     /// operation documents print it, is a model too, and so is an .onnx file
     model: PathBuf,
+    #[command(flatten)]
+    limits: limits::Args,
 }
 
 /// Why a command ends without its result.

@@ -2,11 +2,12 @@
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::IoError;
+use super::temporary::Temporary;
 use crate::Limits;
 use crate::tensor::{ElementType, Shape, SharedBytes};
 
@@ -107,13 +108,9 @@ fn write_beside(
     content: impl FnOnce(&mut BufWriter<File>) -> Result<(), IoError>,
 ) -> Result<(), IoError> {
     let (file, temporary) = create_beside(path).map_err(|e| IoError::system("write", e))?;
-    let result = fill(file, content)
-        .and_then(|()| fs::rename(&temporary, path).map_err(|e| IoError::system("write", e)));
-    if result.is_err() {
-        // The first problem is the one worth telling.
-        let _ = fs::remove_file(&temporary);
-    }
-    result
+    fill(file, content)?;
+    let renamed = temporary.rename(path);
+    renamed.map_err(|e| IoError::system("write", e))
 }
 
 fn fill(
@@ -125,7 +122,7 @@ fn fill(
     writer.flush().map_err(|e| IoError::system("write", e))
 }
 
-fn create_beside(path: &Path) -> std::io::Result<(File, PathBuf)> {
+fn create_beside(path: &Path) -> std::io::Result<(File, Temporary)> {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     let name = path.file_name().ok_or(std::io::ErrorKind::InvalidInput)?;
     loop {
@@ -134,10 +131,9 @@ fn create_beside(path: &Path) -> std::io::Result<(File, PathBuf)> {
         let number = COUNTER.fetch_add(1, Ordering::Relaxed);
         temporary.push(format!(".{}-{number}.tmp", std::process::id()));
         let temporary = path.with_file_name(temporary);
-        match File::create_new(&temporary) {
-            Ok(file) => return Ok((file, temporary)),
+        match Temporary::create(temporary) {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
+            created => return created,
         }
     }
 }
