@@ -9,7 +9,7 @@ use crate::tensor::{ElementType, Tensor};
 
 /// Elements one thread computes at a time; whole bytes in every type. Smaller work stays on the
 /// calling thread.
-const PART: usize = 1 << 16;
+const PART: usize = 1 << 15;
 
 /// An input of an elementwise loop, seen in the shape of the output.
 pub(crate) struct Operand<'a> {

@@ -3,9 +3,9 @@
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
-use super::convolve::single::Filters;
+use super::convolve::single::{Filters, filtered};
 use super::convolve::{Sizes, Term};
-use super::gemm::{How, Left, Matrix, product};
+use super::gemm::{How, Matrix};
 use super::window::{Axis, Window};
 use crate::op::Finish;
 
@@ -200,7 +200,7 @@ fn spread_apart(
     let m = sizes.filters * taps;
     let matrix =
         |group: usize| Matrix::new(&filters.data[group * k * m..][..k * m], k, m).transposed();
-    let packed = filters.packed(sizes.groups, &matrix);
+    let packed = filters.packed(sizes.groups, &matrix, false);
     // Rows of the data to a job: what they spread stays in a cache, panels are filled.
     let rows = (PART * 2 / m / x.output).max(NARROWEST.div_ceil(x.output));
     let piece = (rows * y.kernel * x.input).min(plane);
@@ -218,10 +218,6 @@ fn spread_apart(
         let first = at / taps;
         let len = outs.first().map_or(0, |out| out.len()) / taps;
         let group = image % sizes.groups;
-        let left = match packed {
-            Some(packed) => Left::Packed(&packed[group]),
-            None => Left::Matrix(matrix(group)),
-        };
         let data = &data[image * k * elements..][..k * elements];
         let data = Matrix::with_strides(&data[first..], k, len, [elements, 1]);
         if tile.len() < m * len {
@@ -232,7 +228,8 @@ fn spread_apart(
             alone: true,
             ..How::default()
         };
-        product(left, data, tile, how);
+        let packed = packed.map(|packed| &packed[group]);
+        filtered(packed, matrix(group), data.into(), tile, how);
         for (filter, (out, lines)) in outs
             .iter_mut()
             .zip(tile.chunks_exact(taps * len))

@@ -255,16 +255,32 @@ impl Mover for Gather<'_> {
 }
 
 /// Writes the elements at indices to which `wrap` is added if they are negative; zeros for those
-/// out of range. In one loop the processor waits for indices and elements at the same time.
+/// out of range. In one loop the processor waits for indices and elements at the same time, for the
+/// more of them the less there is to do for each.
 fn pick_each<T: Word, I: Copy + Into<i64>>(block: &[T], indices: &[I], wrap: u64, out: &mut [T]) {
-    for (out, &index) in out.iter_mut().zip(indices) {
-        let index: i64 = index.into();
-        let back = if index < 0 { wrap } else { 0 };
-        let position = index.cast_unsigned().wrapping_add(back);
+    let element = |position: u64| {
         let element = usize::try_from(position).ok().and_then(|at| block.get(at));
-        *out = element.cloned().unwrap_or_default();
+        element.cloned().unwrap_or_default()
+    };
+    for (out, indices) in out.chunks_mut(TOGETHER).zip(indices.chunks(TOGETHER)) {
+        // The sign of all is that of their common bits.
+        let bits = indices.iter().fold(0, |bits: i64, &i| bits | i.into());
+        if bits >= 0 {
+            for (out, &index) in out.iter_mut().zip(indices) {
+                *out = element(index.into().cast_unsigned());
+            }
+            continue;
+        }
+        for (out, &index) in out.iter_mut().zip(indices) {
+            let index: i64 = index.into();
+            let back = if index < 0 { wrap } else { 0 };
+            *out = element(index.cast_unsigned().wrapping_add(back));
+        }
     }
 }
+
+/// How many indices are looked at together for negative ones.
+const TOGETHER: usize = 32;
 
 /// How many runs ahead of the one that is copied memory is asked for, and at most how many of
 /// their bytes: what follows comes by itself.
@@ -294,6 +310,36 @@ pub(super) fn pick<T: Word>(block: &[T], positions: &[usize], inner: usize, out:
             out.fill(T::default());
         } else {
             copy_run(&block[position * inner..][..inner], out);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn single_elements() {
+        let block: Vec<u32> = (0..100).map(|x| x * 3 + 1).collect();
+        for count in [0, 1, 31, 32, 33, 100] {
+            for step in [7i64, -7, 13] {
+                let indices: Vec<i64> = (0..count).map(|i| i * step).collect();
+                let narrow: Vec<i32> = indices.iter().map(|&i| i as i32).collect();
+                for wrap in [0, 100] {
+                    let expected: Vec<u32> = indices
+                        .iter()
+                        .map(|&i| {
+                            let at = if i < 0 { i + wrap } else { i };
+                            let at = usize::try_from(at).ok();
+                            at.and_then(|at| block.get(at)).copied().unwrap_or(0)
+                        })
+                        .collect();
+                    let mut out = [vec![9; indices.len()], vec![9; indices.len()]];
+                    pick_each(&block, &indices, wrap.cast_unsigned(), &mut out[0]);
+                    pick_each(&block, &narrow, wrap.cast_unsigned(), &mut out[1]);
+                    assert_eq!(out, [expected.clone(), expected], "{count} {step} {wrap}");
+                }
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Loops over plain slices. Kernels know nothing of operations, shapes they compute from, or
 //! graphs; they never allocate an output.
 
+pub(crate) mod across;
 pub(crate) mod attention;
 pub(crate) mod bags;
 pub(crate) mod block;

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use super::gather::first_outside;
 use super::moving::{Mover, Odometer, Word, for_rows};
 pub(crate) use super::scatter_reduce::{Reduction, reduce};
+use super::scatter_slices::Lists;
 use super::simd::prefetch;
 use crate::op::OpError;
 use crate::tensor::Tensor;
@@ -25,6 +26,12 @@ pub(crate) trait Places: Sync {
 
     /// Calls `f(place in the slab, position of the update)` for the updates of a slab, in order.
     fn visit(&self, slab: usize, f: impl FnMut(usize, usize));
+
+    /// Where there is one slab, and updates come as slices of elements of `size` bytes that are long
+    /// enough: calls `f` with the updates of each place.
+    fn with_lists(&self, _size: usize, _f: impl FnOnce(Lists<'_>)) -> bool {
+        false
+    }
 }
 
 /// Fewer elements than this, of data and updates, stay on the calling thread.

@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use super::scatter::{Piece, Places, scatter};
 use super::scatter_arithmetic::Arithmetic;
+use super::scatter_slices::Lists;
 use crate::op::OpError;
 use crate::tensor::convert::{narrow, widen};
 use crate::tensor::{Class, ElementType, Tensor};
@@ -121,6 +122,16 @@ impl<P: Places> Work<'_, P> {
 
     /// Applies the updates to slabs from `first` on, which `data` holds.
     fn slabs<C: Arithmetic>(&self, first: usize, data: &[C], updates: &[C], out: &mut [C]) {
+        if self.use_init_val
+            && self.reduction != Reduction::Mean
+            && out.len() == self.scatter.slab()
+            && self.data.len() == out.len()
+            && self.scatter.with_lists(size_of::<C>(), |lists| {
+                self.combine::<C>(Slices(lists, data, updates, out));
+            })
+        {
+            return;
+        }
         let begin = |start: usize, piece: &mut [C]| {
             piece.copy_from_slice(&data[start..start + piece.len()]);
         };
@@ -283,7 +294,7 @@ fn widen_all<C: Arithmetic>(tensor: &Tensor, out: &mut [C]) {
 
 /// What is done with a function of two elements.
 trait Then<C> {
-    fn with(&mut self, f: impl Fn(C, C) -> C);
+    fn with(&mut self, f: impl Fn(C, C) -> C + Sync);
 }
 
 /// Applies the updates of a piece.
@@ -296,7 +307,7 @@ struct Fold<'a, 'p, P, C> {
 }
 
 impl<P: Places, C: Arithmetic> Then<C> for Fold<'_, '_, P, C> {
-    fn with(&mut self, f: impl Fn(C, C) -> C) {
+    fn with(&mut self, f: impl Fn(C, C) -> C + Sync) {
         let Self {
             updates,
             piece,
@@ -314,11 +325,28 @@ impl<P: Places, C: Arithmetic> Then<C> for Fold<'_, '_, P, C> {
     }
 }
 
+/// Applies the updates of whole slices, slice by slice.
+struct Slices<'a, C>(Lists<'a>, &'a [C], &'a [C], &'a mut [C]);
+
+impl<C: Arithmetic> Then<C> for Slices<'_, C> {
+    fn with(&mut self, f: impl Fn(C, C) -> C + Sync) {
+        let Self(lists, data, updates, out) = self;
+        lists.write(data, updates, out, |slice, updates| {
+            for update in updates {
+                slice
+                    .iter_mut()
+                    .zip(update)
+                    .for_each(|(to, &b)| *to = f(*to, b));
+            }
+        });
+    }
+}
+
 /// Folds updates into one element.
 struct One<'a, I, C>(&'a mut I, &'a mut C);
 
 impl<I: Iterator<Item = C>, C: Arithmetic> Then<C> for One<'_, I, C> {
-    fn with(&mut self, f: impl Fn(C, C) -> C) {
+    fn with(&mut self, f: impl Fn(C, C) -> C + Sync) {
         let Self(updates, result) = self;
         for update in updates.by_ref() {
             **result = f(**result, update);

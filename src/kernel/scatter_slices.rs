@@ -3,6 +3,8 @@
 use super::gather::OUTSIDE;
 use super::moving::{Mover, Word, copy_run, for_rows};
 use super::scatter::Places;
+use super::scratch::with_scratch;
+use super::simd::prefetch;
 use super::tuples::Tuples;
 use crate::op::OpError;
 
@@ -16,9 +18,9 @@ pub(crate) struct ScatterSlices {
     slab: usize,
 }
 
-/// Slices of fewer bytes are written by one thread: looking for those of its own piece would
-/// take a thread longer than writing all of them.
-const PARALLEL_SLICE: usize = 256;
+/// Slices of fewer bytes are written one by one over a copy of the data: finding the updates of each
+/// place would take longer than writing them.
+const LONG: usize = 64;
 
 impl ScatterSlices {
     /// `count` tuples say where slices of `slice` elements go.
@@ -75,24 +77,15 @@ impl ScatterSlices {
         }
     }
 
-    /// One slab of large slices: each thread writes those that go to its piece.
-    fn pieces<T: Word>(&self, data: &[T], updates: &[T], out: &mut [T]) {
-        let mut order: Vec<(usize, usize)> = self.places.iter().copied().zip(0..).collect();
-        // Those of one place stay in order.
-        order.sort_unstable();
-        for_rows(out, self.slice, 1, |first, out| {
-            out.clone_from_slice(&data[first * self.slice..][..out.len()]);
-            let end = first + out.len() / self.slice;
-            let from = order.partition_point(|&(place, _)| place < first);
-            let updated = order[from..].iter().take_while(|&&(place, _)| place < end);
-            for &(place, i) in updated {
-                let update = &updates[i * self.slice..][..self.slice];
-                copy_run(
-                    update,
-                    &mut out[(place - first) * self.slice..][..self.slice],
-                );
-            }
-        });
+    /// One slab of long slices: each is written once, by the last of its updates.
+    fn write_last<T: Word>(&self, data: &[T], updates: &[T], out: &mut [T]) -> bool {
+        self.with_lists(size_of::<T>(), |lists| {
+            lists.write(data, updates, out, |slice, of_slice| {
+                if let Some(last) = of_slice.last() {
+                    copy_run(last, slice);
+                }
+            });
+        })
     }
 }
 
@@ -105,9 +98,7 @@ impl Mover for ScatterSlices {
         }
         if out.len() > self.slab || self.places.is_empty() {
             self.slabs(data, updates, out);
-        } else if self.slice.saturating_mul(size_of::<T>()) >= PARALLEL_SLICE {
-            self.pieces(data, updates, out);
-        } else {
+        } else if !self.write_last(data, updates, out) {
             super::moving::copy(data, out);
             self.write(updates, out);
         }
@@ -132,6 +123,135 @@ impl Places for ScatterSlices {
             for place in first..first + self.slice {
                 f(place, update);
                 update += 1;
+            }
+        }
+    }
+
+    fn with_lists(&self, size: usize, f: impl FnOnce(Lists<'_>)) -> bool {
+        let (slice, count) = (self.slice, self.places.len());
+        let fits = u32::try_from(self.slab.max(count)).is_ok();
+        if slice.saturating_mul(size) < LONG || !fits {
+            return false;
+        }
+        let places = self.slab / slice;
+        with_scratch(places + count, |memory: &mut [u32]| {
+            let (first, next) = memory.split_at_mut(places);
+            first.fill(END);
+            for (update, (&place, next)) in self.places.iter().zip(&mut *next).enumerate().rev() {
+                // Below the number of updates, which fits.
+                *next = std::mem::replace(&mut first[place], update as u32);
+            }
+            f(Lists { slice, first, next });
+        });
+        true
+    }
+}
+
+/// Which updates go to each slice of one slab, in order.
+pub(crate) struct Lists<'a> {
+    slice: usize,
+    /// The first update of each slice, and the one after each update; or [`END`].
+    first: &'a [u32],
+    next: &'a [u32],
+}
+
+const END: u32 = u32::MAX;
+/// How many slices ahead updates are asked for, and how many of their bytes.
+const AHEAD: usize = 4;
+const AHEAD_BYTES: usize = 512;
+
+impl Lists<'_> {
+    /// Copies the data and goes through the output once, several pieces at the same time: slices
+    /// with updates are left to `meet(slice, its updates)` while they are in a near cache.
+    pub(super) fn write<T: Clone + Send + Sync>(
+        &self,
+        data: &[T],
+        updates: &[T],
+        out: &mut [T],
+        meet: impl Fn(&mut [T], &mut dyn Iterator<Item = &[T]>) + Sync,
+    ) {
+        let slice = self.slice;
+        let line = (64 / size_of::<T>()).max(1);
+        let asked = slice.min(AHEAD_BYTES / size_of::<T>());
+        let later = |update: u32| Some(update).filter(|&update| update != END);
+        for_rows(out, slice, 1, |start, out| {
+            out.clone_from_slice(&data[start * slice..][..out.len()]);
+            let first = &self.first[start..][..out.len() / slice];
+            for (i, out) in out.chunks_exact_mut(slice).enumerate() {
+                if let Some(next) = first.get(i + AHEAD).and_then(|&next| later(next)) {
+                    for at in (0..asked).step_by(line) {
+                        prefetch(updates.as_ptr(), next as usize * slice + at);
+                    }
+                }
+                let step = |&update: &u32| later(self.next[update as usize]);
+                let mut list = std::iter::successors(later(first[i]), step)
+                    .map(|update| &updates[update as usize * slice..][..slice]);
+                meet(out, &mut list);
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scatter::{Reduction, reduce};
+    use super::*;
+    use crate::tensor::Tensor;
+
+    /// The data with updates written, and added, one after the other.
+    fn plain(data: &[f32], places: &[i64], updates: &[f32], slice: usize) -> (Vec<f32>, Vec<f32>) {
+        let (mut written, mut added) = (data.to_vec(), data.to_vec());
+        for (&place, update) in places.iter().zip(updates.chunks_exact(slice)) {
+            let first = place as usize * slice;
+            for (i, &x) in (first..).zip(update) {
+                written[i] = x;
+                added[i] += x;
+            }
+        }
+        (written, added)
+    }
+
+    #[test]
+    fn long_and_short_slices() {
+        // So many places, updates and elements of a slice.
+        for (rows, count, slice) in [
+            (1, 3, 16),
+            (37, 0, 20),
+            (37, 5, 65),
+            (37, 300, 15),
+            (37, 300, 33),
+            (5003, 2, 64),
+            (5003, 4001, 67),
+        ] {
+            let number = |i: usize| (i.wrapping_mul(2_654_435_761) % 1009) as f32 * 0.37;
+            let data: Vec<f32> = (0..rows * slice).map(number).collect();
+            let updates: Vec<f32> = (7..7 + count * slice).map(number).collect();
+            // Some places come several times.
+            let places: Vec<i64> = (0..count).map(|i| (i * i % rows) as i64).collect();
+            let (written, added) = plain(&data, &places, &updates, slice);
+            let tensor = |shape: [usize; 2], x: &[f32]| Tensor::new(shape, x).expect("as many");
+            let indices = Tensor::new([count, 1], &places).expect("one for each update");
+            for threads in [1, 2] {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+                pool.expect("threads").install(|| {
+                    let tuples = Tuples::new(&indices, &[rows], true);
+                    let scatter = ScatterSlices::new(&tuples, count, slice, data.len());
+                    let scatter = scatter.expect("memory");
+                    let mut out = vec![f32::NAN.to_bits(); data.len()];
+                    let bits = |x: &[f32]| x.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+                    let inputs = [bits(&data), bits(&updates)];
+                    let moved = scatter.run(&[&inputs[0], &inputs[1]], &mut [&mut out]);
+                    moved.expect("places inside");
+                    assert_eq!(out, bits(&written), "{rows} {count} {slice} {threads}");
+                    let data = tensor([rows, slice], &data);
+                    let updates = tensor([count, slice], &updates);
+                    let mut sums = data.clone();
+                    sums.as_mut_slice::<f32>().expect("f32").fill(f32::NAN);
+                    let inputs = [&data, &updates];
+                    reduce(&scatter, Reduction::Sum, true, inputs, &mut sums).expect("numbers");
+                    let sums = sums.as_slice::<f32>().expect("f32");
+                    assert_eq!(sums, added, "{rows} {count} {slice} {threads}");
+                });
             }
         }
     }

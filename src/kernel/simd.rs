@@ -1,6 +1,8 @@
 //! Loops compiled for the vectors of the machine they run on, and memory asked for ahead.
 
-pub(crate) use crate::tensor::simd::{arch, vectorize, vectorize_mut};
+use pulp::Simd;
+
+pub(crate) use crate::tensor::simd::{arch, vectorize, vectorize_mut, vectorize_streaming};
 
 /// Asks for the memory of the element `position` after one, to be read or written soon. A position
 /// outside does no harm.
@@ -13,4 +15,79 @@ pub(crate) fn prefetch<T>(data: *const T, position: usize) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (data, position);
+}
+
+/// Every second element, beginning with the first.
+#[inline(always)]
+pub(crate) fn evens<S: Simd>(simd: S, from: &[f32; 32]) -> [f32; 16] {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(evens) = x86::evens(simd, from) {
+        return evens;
+    }
+    let _ = simd;
+    std::array::from_fn(|i| from[2 * i])
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use std::any::Any;
+
+    use bytemuck::must_cast;
+    use pulp::Simd;
+    use pulp::x86::{V3, V4};
+
+    /// The compiler would move the elements one by one.
+    #[inline(always)]
+    pub(super) fn evens<S: Simd>(simd: S, from: &[f32; 32]) -> Option<[f32; 16]> {
+        let any: &dyn Any = &simd;
+        if let Some(simd) = any.downcast_ref::<V4>() {
+            let [a, b]: [[f32; 16]; 2] = must_cast(*from);
+            let places: [u32; 16] = std::array::from_fn(|i| 2 * i as u32);
+            let evens =
+                simd.avx512f
+                    ._mm512_permutex2var_ps(must_cast(a), must_cast(places), must_cast(b));
+            return Some(must_cast(evens));
+        }
+        let V3 { avx, avx2, .. } = *any.downcast_ref::<V3>()?;
+        let parts: [[f32; 8]; 4] = must_cast(*from);
+        let pair = |a: [f32; 8], b: [f32; 8]| {
+            let mixed = avx._mm256_shuffle_ps::<0b10_00_10_00>(must_cast(a), must_cast(b));
+            let ordered = avx2._mm256_permute4x64_epi64::<0b11_01_10_00>(must_cast(mixed));
+            must_cast::<_, [f32; 8]>(ordered)
+        };
+        Some(must_cast([
+            pair(parts[0], parts[1]),
+            pair(parts[2], parts[3]),
+        ]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pulp::WithSimd;
+
+    use super::*;
+
+    #[test]
+    fn every_second() {
+        struct Evens([f32; 32]);
+
+        impl WithSimd for Evens {
+            type Output = [f32; 16];
+
+            #[inline(always)]
+            fn with_simd<S: Simd>(self, simd: S) -> [f32; 16] {
+                evens(simd, &self.0)
+            }
+        }
+
+        let all: [f32; 32] = std::array::from_fn(|i| i as f32);
+        let expected: [f32; 16] = std::array::from_fn(|i| 2.0 * i as f32);
+        assert_eq!(arch().dispatch(Evens(all)), expected);
+        assert_eq!(evens(pulp::Scalar128b, &all), expected);
+        #[cfg(target_arch = "x86_64")]
+        if let Some(simd) = pulp::x86::V3::try_new() {
+            assert_eq!(Simd::vectorize(simd, Evens(all)), expected);
+        }
+    }
 }

@@ -128,12 +128,21 @@ fn sum<T: Real>(line: &[T]) -> T {
     rest.iter().fold(join(lanes, T::add), |sum, &x| sum + x)
 }
 
-/// `exp(x - max)` for each.
+/// [`math::exp_share`] of `x - max` for each, and their sum.
 #[inline(always)]
-fn exponentials<T: Real>(line: &mut [T], max: T) {
-    for x in line {
-        *x = math::exp(*x - max);
+fn exponentials<T: Real>(line: &mut [T], max: T) -> T {
+    let mut lanes = [T::zero(); LANES];
+    let (blocks, rest) = line.as_chunks_mut::<LANES>();
+    for block in blocks {
+        for (sum, x) in lanes.iter_mut().zip(block) {
+            *x = math::exp_share(*x - max);
+            *sum += *x;
+        }
     }
+    for x in rest.iter_mut() {
+        *x = math::exp_share(*x - max);
+    }
+    rest.iter().fold(join(lanes, T::add), |sum, &x| sum + x)
 }
 
 /// `x - max`, and the sum of `exp(x - max)`.
@@ -181,9 +190,9 @@ pub(crate) fn weights<T: Real>(line: &mut [T], other: Option<T>) {
 pub(crate) fn weights_here<T: Real>(line: &mut [T], other: Option<T>) {
     let max = maximum(line);
     let max = other.map_or(max, |other| larger(max, other));
-    exponentials(line, max);
-    let other = other.map_or(T::zero(), |other| math::exp(other - max));
-    let share = T::one() / (sum(line) + other);
+    let sum = exponentials(line, max);
+    let other = other.map_or(T::zero(), |other| math::exp_share(other - max));
+    let share = T::one() / (sum + other);
     for x in line {
         *x *= share;
     }
@@ -203,10 +212,7 @@ fn long_line<T: Real>(line: &mut [T], kind: Kind) {
         vectorize_mut(
             #[inline(always)]
             || match kind {
-                Kind::Softmax => {
-                    exponentials(part, max);
-                    sum(part)
-                }
+                Kind::Softmax => exponentials(part, max),
                 Kind::Log => shift(part, max),
             },
         )

@@ -101,6 +101,12 @@ impl Window {
         product(self.0.map(|a| a.kernel))
     }
 
+    /// Whether there is one window, which is all elements in order.
+    pub(crate) fn is_whole(&self) -> bool {
+        let same = |a: &Axis| (a.output, a.pad, a.dilation, a.kernel) == (1, 0, 1, a.input);
+        self.0.iter().all(same)
+    }
+
     /// Whether every window is one element, in order.
     pub(crate) fn is_pointwise(&self) -> bool {
         let same = |a: &Axis| a.kernel == 1 && a.stride == 1 && a.pad == 0 && a.output == a.input;

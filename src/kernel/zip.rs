@@ -1,9 +1,11 @@
 //! Elementwise functions of two inputs that are broadcast to the shape of the output.
 
+use rayon::prelude::*;
+
 use super::block::{Operand, blocks};
 use super::moving::Odometer;
 use super::simd::vectorize_mut;
-use crate::op::OpError;
+use crate::op::{OpError, Repeated};
 use crate::tensor::convert::{Compute, Native};
 use crate::tensor::{Tensor, Text};
 
@@ -22,6 +24,62 @@ pub(crate) fn zip<C: Compute, O: Native>(
     blocks::<C, O, 2>(&operands, out, &|[a, b], out| f(a, b, out));
 }
 
+/// Computes elements from as many of one input and some that are repeated; whether those are of the
+/// first input is told.
+type WithRepeated<'a> = &'a (dyn Fn(&[f32], Repeated<'_>, bool, &mut [f32]) + Sync);
+
+/// Repeated less often, elements are not worth a loop of their own.
+const FEWEST: usize = 16;
+
+/// Elements a thread computes at a time.
+const PART: usize = 1 << 15;
+
+/// As [`zip`], of `f32`, where one input has the shape of `out` and each element of the other is
+/// repeated all along its last axes. Answers whether this is so; nothing was computed otherwise.
+pub(crate) fn zip_repeated(
+    inputs: [(&Tensor, usize); 2],
+    out: &mut Tensor,
+    f: WithRepeated<'_>,
+) -> bool {
+    let shape = out.shape().clone();
+    let repeated_first = inputs[0].0.len() < out.len();
+    let [(a, a_at), (b, _)] = match repeated_first {
+        true => inputs,
+        false => [inputs[1], inputs[0]],
+    };
+    let own = a.shape();
+    let outer = shape.get(..a_at).unwrap_or(&[]).iter();
+    let inner = shape.get(a_at..).unwrap_or(&[]);
+    let cut = own.iter().rposition(|&n| n != 1).map_or(0, |last| last + 1);
+    let times: usize = inner.get(cut..).unwrap_or(&[]).iter().product();
+    let fits = b.len() == out.len() && inner.get(..cut) == own.get(..cut);
+    if !fits || times < FEWEST || !outer.into_iter().all(|&n| n == 1) {
+        return false;
+    }
+    let (Ok(values), Ok(elements), Ok(out)) =
+        (a.as_slice::<f32>(), b.as_slice::<f32>(), out.as_mut_slice())
+    else {
+        return false;
+    };
+    let one = |(i, (out, elements)): (usize, (&mut [f32], &[f32]))| {
+        let start = i * PART;
+        let last = (start + out.len()).div_ceil(times);
+        let repeated = Repeated {
+            values: &values[start / times..last],
+            times,
+            skip: start % times,
+        };
+        f(elements, repeated, repeated_first, out);
+    };
+    if out.len() <= PART {
+        one((0, (out, elements)));
+    } else {
+        let parts = out.par_chunks_mut(PART).zip(elements.par_chunks(PART));
+        parts.enumerate().for_each(one);
+    }
+    true
+}
+
 /// Writes a function of each pair of elements, as [`super::map::each`] does of each element.
 #[inline(always)]
 pub(crate) fn each_pair<A: Copy, B: Copy, O>(
@@ -35,6 +93,39 @@ pub(crate) fn each_pair<A: Copy, B: Copy, O>(
         || {
             for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
                 *out = f(a, b);
+            }
+        },
+    );
+}
+
+/// The same of elements and others of which each is repeated.
+#[inline(always)]
+pub(crate) fn each_repeated<O>(
+    elements: &[f32],
+    Repeated {
+        values,
+        times,
+        skip,
+    }: Repeated<'_>,
+    out: &mut [O],
+    f: impl Fn(f32, f32) -> O,
+) {
+    vectorize_mut(
+        #[inline(always)]
+        || {
+            let mut skip = skip;
+            let (mut elements, mut out) = (elements, &mut *out);
+            for &value in values {
+                let len = times
+                    .saturating_sub(skip)
+                    .min(out.len())
+                    .min(elements.len());
+                let (now, later) = out.split_at_mut(len);
+                let (x, rest) = elements.split_at(len);
+                for (out, &x) in now.iter_mut().zip(x) {
+                    *out = f(x, value);
+                }
+                (elements, out, skip) = (rest, later, 0);
             }
         },
     );

@@ -9,6 +9,33 @@ use super::Op;
 pub trait Elementwise: Sync {
     /// Computes elements of the output from as many of each input.
     fn compute(&self, inputs: &[&[f32]], out: &mut [f32]);
+
+    /// Whether the operation has a loop for two inputs of which one is repeated.
+    fn takes_repeated(&self) -> bool {
+        false
+    }
+
+    /// As [`Elementwise::compute`] of two inputs, the first of which (or the second) is repeated:
+    /// called of operations that take this.
+    fn compute_repeated(
+        &self,
+        _elements: &[f32],
+        _repeated: Repeated<'_>,
+        _repeated_first: bool,
+        _out: &mut [f32],
+    ) {
+    }
+}
+
+/// Elements of which each comes `times` times before the next, seen from element `skip` on.
+#[derive(Debug, Clone, Copy)]
+pub struct Repeated<'a> {
+    /// One element of each run.
+    pub values: &'a [f32],
+    /// How long runs are; not zero.
+    pub times: usize,
+    /// How many elements of the first run are left out, less than `times`.
+    pub skip: usize,
 }
 
 /// What is done to the elements of output 0 while they are still in the cache: called once for

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::operand::Operand;
-use crate::op::{Op, OpError};
+use crate::op::{Op, OpError, Repeated};
 use crate::tensor::{Shape, Tensor};
 
 /// Elements of a block.
@@ -42,8 +42,8 @@ impl fmt::Debug for Step {
 #[derive(Debug)]
 pub(super) struct Chain {
     steps: Vec<Step>,
-    /// Whether a step takes what stands in the output before.
-    head: bool,
+    /// Whether the last step, which writes the output, takes what stands there before.
+    head_last: bool,
     /// How many inputs there are.
     inputs: usize,
     /// For each step, where its result goes among the registers.
@@ -60,7 +60,8 @@ thread_local! {
 impl Chain {
     pub(super) fn new(steps: Vec<Step>) -> Self {
         let args = || steps.iter().flat_map(|step| &step.args);
-        let head = args().any(|arg| *arg == Arg::Head);
+        let last = steps.last().map(|step| &step.args[..]);
+        let head_last = last.is_some_and(|args| args.contains(&Arg::Head));
         let inputs = args().filter_map(|arg| match *arg {
             Arg::Input(at) => Some(at + 1),
             _ => None,
@@ -72,7 +73,7 @@ impl Chain {
             registers: registers.into_iter().map(|r| first + r).collect(),
             count: first + used,
             steps,
-            head,
+            head_last,
             inputs,
         }
     }
@@ -115,16 +116,12 @@ impl Chain {
         registers: &mut [Vec<f32>],
     ) {
         let len = block.len();
-        if self.head {
+        if self.head_last {
             registers[0][..len].copy_from_slice(block);
         }
-        let mut pieces: SmallVec<[Option<&[f32]>; 8]> = SmallVec::new();
-        for (operand, register) in operands.iter().zip(&mut registers[1..]) {
-            let piece = operand.slice(at, len);
-            if piece.is_none() {
-                operand.fill(at, &mut register[..len]);
-            }
-            pieces.push(piece);
+        let mut places: SmallVec<[Place<'_>; 4]> = SmallVec::new();
+        for operand in operands {
+            places.push(Place::of(operand, at, len));
         }
         let last = self.steps.len() - 1;
         for (step, (own, &target)) in self.steps.iter().zip(&self.registers).enumerate() {
@@ -132,25 +129,93 @@ impl Chain {
                 continue;
             };
             let mut result = std::mem::take(&mut registers[target]);
-            let inputs: SmallVec<[&[f32]; 4]> = own
-                .args
-                .iter()
-                .map(|arg| match *arg {
-                    Arg::Head => &registers[0][..len],
-                    Arg::Step(at) => &registers[self.registers[at]][..len],
-                    Arg::Input(k) => match pieces[k] {
-                        Some(slice) => slice,
-                        None => &registers[1 + k][..len],
-                    },
-                })
-                .collect();
-            if step == last {
-                function.compute(&inputs, block);
+            let one = own.repeated(&places);
+            own.write_apart(operands, &mut places, one, at, len, registers);
+            let slice = |arg: &Arg, head| match *arg {
+                Arg::Head => head,
+                Arg::Step(at) => &registers[self.registers[at]][..len],
+                Arg::Input(k) => match places[k] {
+                    Place::Slice(slice) => slice,
+                    _ => &registers[1 + k][..len],
+                },
+            };
+            // Only the last step writes to the block, and its head was copied.
+            let (head, out): (&[f32], _) = if step == last {
+                (&registers[0][..len], &mut *block)
             } else {
-                function.compute(&inputs, &mut result[..len]);
+                (&*block, &mut result[..len])
+            };
+            if let Some(first) = one
+                && let Some(Arg::Input(k)) = own.args.get(usize::from(!first))
+                && let Place::Repeated(repeated) = places[*k]
+            {
+                let elements = slice(&own.args[usize::from(first)], head);
+                function.compute_repeated(elements, repeated, first, out);
+            } else {
+                let mut inputs: SmallVec<[&[f32]; 4]> = SmallVec::new();
+                for arg in &own.args {
+                    inputs.push(slice(arg, head));
+                }
+                function.compute(&inputs, out);
             }
-            drop(inputs);
             registers[target] = result;
+        }
+    }
+}
+
+/// Where elements of an input are that a block needs.
+#[derive(Debug, Clone, Copy)]
+enum Place<'a> {
+    /// In one piece.
+    Slice(&'a [f32]),
+    /// Each of them is repeated.
+    Repeated(Repeated<'a>),
+    /// They still are to be brought together in the input's register.
+    Apart,
+    /// They are in the input's register.
+    Register,
+}
+
+impl<'a> Place<'a> {
+    fn of(operand: &Operand<'a>, at: usize, len: usize) -> Self {
+        if let Some(slice) = operand.slice(at, len) {
+            return Self::Slice(slice);
+        }
+        operand
+            .repeated(at, len)
+            .map_or(Self::Apart, Self::Repeated)
+    }
+}
+
+impl Step {
+    /// Whether the first (`true`) or the second of two inputs is one that the operation takes
+    /// repeated.
+    fn repeated(&self, places: &[Place<'_>]) -> Option<bool> {
+        let is =
+            |arg: &Arg| matches!(*arg, Arg::Input(k) if matches!(places[k], Place::Repeated(_)));
+        let [a, b] = &self.args[..] else { return None };
+        let takes = self.op.elementwise()?.takes_repeated();
+        (takes && is(a) != is(b)).then(|| is(a))
+    }
+
+    /// Brings elements together in registers, but those taken repeated.
+    fn write_apart(
+        &self,
+        operands: &[Operand<'_>],
+        places: &mut [Place<'_>],
+        repeated: Option<bool>,
+        at: usize,
+        len: usize,
+        registers: &mut [Vec<f32>],
+    ) {
+        for (i, arg) in self.args.iter().enumerate() {
+            if let Arg::Input(k) = *arg
+                && let Place::Apart | Place::Repeated(_) = places[k]
+                && repeated != Some(i == 0)
+            {
+                operands[k].fill(at, &mut registers[1 + k][..len]);
+                places[k] = Place::Register;
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use crate::op::OpError;
+use crate::op::{OpError, Repeated};
 use crate::tensor::{Shape, Tensor};
 
 /// Elements broadcast to the shape of an output as NumPy does.
@@ -67,14 +67,33 @@ impl<'a> Operand<'a> {
         self.data.get(start + at % n..)?.get(..len)
     }
 
+    /// The elements at `at` and after it, if each is repeated all along the last axis.
+    pub(super) fn repeated(&self, at: usize, len: usize) -> Option<Repeated<'a>> {
+        let (times, count, first) = match self.axes[..] {
+            [(_, 0)] => {
+                return Some(Repeated {
+                    values: self.data.get(..1)?,
+                    times: usize::MAX,
+                    skip: 0,
+                });
+            }
+            [(count, 1), (times, 0)] => (times, count, at),
+            [(_, 0), (count, 1), (times, 0)] => (times, count, at % (count * times)),
+            _ => return None,
+        };
+        let last = (first + len).div_ceil(times);
+        let values = self.data.get(first / times..last.min(count))?;
+        (last <= count).then_some(Repeated {
+            values,
+            times,
+            skip: first % times,
+        })
+    }
+
     /// Writes the elements from `at` on.
     pub(super) fn fill(&self, at: usize, out: &mut [f32]) {
         let last = self.axes.len() - 1;
         let (n, stride) = self.axes[last];
-        if let (&[(_, 1), (inner, 0)], true) = (&self.axes[..], at % n + out.len() <= n) {
-            // One element for a channel.
-            return out.fill(self.data[at / inner]);
-        }
         let mut steps: SmallVec<[usize; 4]> = SmallVec::from_elem(0, self.axes.len());
         let (mut rest, mut start) = (at, 0);
         for (step, &(size, stride)) in steps.iter_mut().zip(&self.axes).rev() {

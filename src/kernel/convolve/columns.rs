@@ -6,6 +6,7 @@ use pulp::{Simd, WithSimd};
 use smallvec::SmallVec;
 
 use crate::kernel::gemm::Panels;
+use crate::kernel::simd::{evens, prefetch};
 use crate::kernel::window::{Axis, Window};
 
 /// A matrix with a row for each tap of each channel, and a column for each window.
@@ -170,7 +171,7 @@ impl<const N: usize> WithSimd for Strided<'_, N> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
+    fn with_simd<S: Simd>(self, simd: S) {
         let Write {
             columns,
             moves,
@@ -197,7 +198,13 @@ impl<const N: usize> WithSimd for Strided<'_, N> {
                         Some(to) => *to = [0.0; LANES],
                         None => rest.fill(0.0),
                     },
-                    Some(from) => fetch::<N>(data, plane.wrapping_add(from), x.stride, rest),
+                    Some(from) => {
+                        let from = plane.wrapping_add(from);
+                        // The same place of the next channel.
+                        let next = from.wrapping_add(inputs.cast_signed());
+                        prefetch(data.as_ptr(), next.cast_unsigned());
+                        fetch::<N, S>(simd, data, from, x.stride, rest);
+                    }
                 }
             }
             for &zero in &moves.zeros[done.zeros..zeros] {
@@ -215,7 +222,13 @@ impl<const N: usize> WithSimd for Strided<'_, N> {
 
 /// Fetches elements at a stride of `N`. What is read or written beyond the ends does not matter.
 #[inline(always)]
-fn fetch<const N: usize>(data: &[f32], from: isize, stride: usize, to: &mut [f32]) {
+fn fetch<const N: usize, S: Simd>(
+    simd: S,
+    data: &[f32],
+    from: isize,
+    stride: usize,
+    to: &mut [f32],
+) {
     let first = from.cast_unsigned();
     let rest = data.get(first..).unwrap_or(&[]);
     if let Some(to) = to.first_chunk_mut::<LANES>() {
@@ -224,9 +237,7 @@ fn fetch<const N: usize>(data: &[f32], from: isize, stride: usize, to: &mut [f32
             return;
         }
         if let (2, Some(from)) = (N, rest.first_chunk::<{ 2 * LANES }>()) {
-            for (to, pair) in to.iter_mut().zip(from.as_chunks::<2>().0) {
-                *to = pair[0];
-            }
+            *to = evens(simd, from);
             return;
         }
     }

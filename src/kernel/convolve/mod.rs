@@ -4,8 +4,10 @@
 //! memory beyond the output stays small. Filters with few outputs are applied element by element.
 
 mod columns;
+mod depthwise;
 mod direct;
 pub(crate) mod single;
+pub(crate) mod winograd;
 
 use std::ops::Range;
 

@@ -5,15 +5,27 @@ use std::sync::OnceLock;
 
 use rayon::prelude::*;
 
-use super::Sizes;
 use super::columns::Columns;
+use super::depthwise::Depthwise;
 use super::direct::Direct;
-use crate::kernel::gemm::{How, Left, Matrix, PackedLeft, Right, product};
+use super::{Sizes, winograd};
+use crate::kernel::gemm::{
+    How, Matrix, PackedLeft, PackedRight, Right, product, product_turned, turns,
+};
 use crate::kernel::window::Window;
 use crate::op::Finish;
 
 /// From as many products on, each is computed by one thread.
 const MANY: usize = 8;
+
+/// Filters as products read them.
+#[derive(Debug)]
+pub(crate) enum Packed {
+    /// Those of a group are the left side.
+    Left(PackedLeft<f32>),
+    /// They are the columns of the right side, where results are small planes.
+    Turned(PackedRight<f32>),
+}
 
 /// The filters of a convolution.
 #[derive(Debug, Clone, Copy)]
@@ -21,23 +33,51 @@ pub(crate) struct Filters<'a> {
     /// By group, filter, channel and tap.
     pub(crate) data: &'a [f32],
     /// Where they are kept packed, group by group, if they stay.
-    pub(crate) packed: Option<&'a OnceLock<Vec<PackedLeft<f32>>>>,
+    pub(crate) packed: Option<&'a OnceLock<Vec<Packed>>>,
+    /// Where they are kept transformed, if they stay.
+    pub(crate) transformed: Option<&'a winograd::Kept>,
 }
 
 impl<'a> Filters<'a> {
-    /// The packed filters, if they are kept: packed now if this was not done yet.
+    /// The packed filters, if they are kept: packed now, turned or not, if this was not done yet.
     pub(crate) fn packed(
         &self,
         groups: usize,
         matrix: &dyn Fn(usize) -> Matrix<'a, f32>,
-    ) -> Option<&'a [PackedLeft<f32>]> {
+        turned: bool,
+    ) -> Option<&'a [Packed]> {
         let packed = self.packed?;
         if packed.get().is_none() {
             // Not while the lock is held: packing waits for threads that may want it, too.
-            let groups = (0..groups).map(|group| PackedLeft::new(matrix(group)));
+            let groups = (0..groups).map(|group| match turned {
+                true => Packed::Turned(PackedRight::new(matrix(group).transposed())),
+                false => Packed::Left(PackedLeft::new(matrix(group))),
+            });
             let _ = packed.set(groups.collect());
         }
         packed.get().map(Vec::as_slice)
+    }
+}
+
+/// The product of packed filters, or of the same as they lie, and columns.
+pub(crate) fn filtered(
+    packed: Option<&Packed>,
+    filters: Matrix<'_, f32>,
+    right: Right<'_, f32>,
+    out: &mut [f32],
+    how: How<'_, f32>,
+) {
+    let turns = turns::<f32>([filters.rows(), filters.columns(), right.columns()]);
+    match (packed, right) {
+        (Some(Packed::Left(left)), right) => product(left, right, out, how),
+        (Some(Packed::Turned(turned)), Right::Matrix(matrix)) if turns => {
+            product_turned(turned, &matrix, out, how.alone, how.finish);
+        }
+        (Some(Packed::Turned(turned)), Right::Panels(panels)) if turns => {
+            product_turned(turned, panels, out, how.alone, how.finish);
+        }
+        // Not packed, or for other sizes.
+        (_, right) => product(filters, right, out, how),
     }
 }
 
@@ -60,6 +100,14 @@ pub(crate) fn convolve(
         }
         return;
     }
+    if let Some(depthwise) = Depthwise::new(sizes, window).filter(Depthwise::pays) {
+        return depthwise.run(data, filters.data, out, finish);
+    }
+    let kept = filters.transformed;
+    if let Some(transformed) = kept.and_then(|kept| kept.get(sizes, window, filters.data)) {
+        let filters = (transformed, filters.data);
+        return winograd::convolve(sizes, window, data, filters, out, finish);
+    }
     if let Some(direct) = Direct::new(sizes, window).filter(Direct::pays) {
         return direct.run(data, filters.data, out, finish);
     }
@@ -81,20 +129,20 @@ fn products(
         window.outputs(),
     );
     let matrix = |group: usize| Matrix::new(&filters.data[group * m * k..][..m * k], m, k);
-    let packed = filters.packed(sizes.groups, &matrix);
+    // Filters that are read once are read as they lie.
+    let packed = match n {
+        1 => None,
+        _ => filters.packed(sizes.groups, &matrix, turns::<f32>([m, k, n])),
+    };
     let inputs = sizes.channels * window.inputs();
     let one = |image: usize, out: &mut [f32], alone: bool| {
         let group = image % sizes.groups;
-        let left = match packed {
-            Some(packed) => Left::Packed(&packed[group]),
-            None => Left::Matrix(matrix(group)),
-        };
         let columns = Columns {
             window,
             channels: sizes.channels,
             data: &data[image * inputs..][..inputs],
         };
-        let right = if window.is_pointwise() {
+        let right = if window.is_pointwise() || n == 1 && window.is_whole() {
             Right::Matrix(Matrix::new(columns.data, k, n))
         } else {
             Right::Panels(&columns)
@@ -109,7 +157,8 @@ fn products(
             finish: finish.is_some().then_some(&shifted as Finish<'_>),
             ..How::default()
         };
-        product(left, right, out, how);
+        let packed = packed.map(|packed| &packed[group]);
+        filtered(packed, matrix(group), right, out, how);
     };
     if sizes.images() < MANY {
         let images = out.chunks_mut(m * n).enumerate();

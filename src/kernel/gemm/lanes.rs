@@ -7,7 +7,7 @@ use bytemuck::Pod;
 use pulp::{Arch, Scalar128b, Simd, WithSimd};
 
 /// Calls `op` compiled for the vectors of `arch`.
-pub(super) fn dispatch<F: WithSimd>(arch: Arch, op: F) -> F::Output {
+pub(crate) fn dispatch<F: WithSimd>(arch: Arch, op: F) -> F::Output {
     match arch {
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
         Arch::V3(simd) => Simd::vectorize(simd, op),
@@ -64,6 +64,12 @@ pub(crate) trait Lanes: Pod + Send + Sync + Add<Output = Self> {
     fn transpose<S: Simd>(_simd: S, rows: [[Self; 4]; 4]) -> [[Self; 4]; 4] {
         transpose(rows)
     }
+
+    /// Sixteen rows as columns, if there are instructions for that.
+    #[inline(always)]
+    fn transpose_sixteen<S: Simd>(_simd: S, _rows: [[Self; 4]; 16]) -> Option<[[Self; 16]; 4]> {
+        None
+    }
 }
 
 #[inline(always)]
@@ -110,6 +116,60 @@ mod x86 {
             must_cast(sse._mm_movehl_ps(high_cd, high_ab)),
         ])
     }
+
+    /// Sixteen rows as columns: the four numbers of rows that are four apart make a vector.
+    #[inline(always)]
+    pub(super) fn transpose_sixteen<S: Simd>(
+        simd: S,
+        rows: [[f32; 4]; 16],
+    ) -> Option<[[f32; 16]; 4]> {
+        let any: &dyn Any = &simd;
+        if let Some(simd) = any.downcast_ref::<V4>() {
+            let f = simd.avx512f;
+            macro_rules! part {
+                ($i:literal $j:literal $k:literal $l:literal) => {{
+                    let all = f._mm512_castps128_ps512(must_cast(rows[$i]));
+                    let all = f._mm512_insertf32x4::<1>(all, must_cast(rows[$j]));
+                    let all = f._mm512_insertf32x4::<2>(all, must_cast(rows[$k]));
+                    f._mm512_insertf32x4::<3>(all, must_cast(rows[$l]))
+                }};
+            }
+            let (a, b) = (part!(0 4 8 12), part!(1 5 9 13));
+            let (c, d) = (part!(2 6 10 14), part!(3 7 11 15));
+            let (low_ab, low_cd) = (f._mm512_unpacklo_ps(a, b), f._mm512_unpacklo_ps(c, d));
+            let (high_ab, high_cd) = (f._mm512_unpackhi_ps(a, b), f._mm512_unpackhi_ps(c, d));
+            return Some([
+                must_cast(f._mm512_shuffle_ps::<0x44>(low_ab, low_cd)),
+                must_cast(f._mm512_shuffle_ps::<0xEE>(low_ab, low_cd)),
+                must_cast(f._mm512_shuffle_ps::<0x44>(high_ab, high_cd)),
+                must_cast(f._mm512_shuffle_ps::<0xEE>(high_ab, high_cd)),
+            ]);
+        }
+        let f = any.downcast_ref::<V3>()?.avx;
+        macro_rules! eight {
+            ($a:literal $b:literal $c:literal $d:literal, $e:literal $f:literal $g:literal $h:literal) => {{
+                macro_rules! part {
+                    ($i:literal $j:literal) => {{
+                        let all = f._mm256_castps128_ps256(must_cast(rows[$i]));
+                        f._mm256_insertf128_ps::<1>(all, must_cast(rows[$j]))
+                    }};
+                }
+                let (a, b, c, d) = (part!($a $e), part!($b $f), part!($c $g), part!($d $h));
+                let (low_ab, low_cd) = (f._mm256_unpacklo_ps(a, b), f._mm256_unpacklo_ps(c, d));
+                let (high_ab, high_cd) = (f._mm256_unpackhi_ps(a, b), f._mm256_unpackhi_ps(c, d));
+                let columns: [[f32; 8]; 4] = [
+                    must_cast(f._mm256_shuffle_ps::<0x44>(low_ab, low_cd)),
+                    must_cast(f._mm256_shuffle_ps::<0xEE>(low_ab, low_cd)),
+                    must_cast(f._mm256_shuffle_ps::<0x44>(high_ab, high_cd)),
+                    must_cast(f._mm256_shuffle_ps::<0xEE>(high_ab, high_cd)),
+                ];
+                columns
+            }};
+        }
+        let low = eight!(0 1 2 3, 4 5 6 7);
+        let high = eight!(8 9 10 11, 12 13 14 15);
+        Some([0, 1, 2, 3].map(|i| must_cast([low[i], high[i]])))
+    }
 }
 
 /// Whether there are no fused operations: a function of the library would stand in for them.
@@ -119,7 +179,7 @@ fn portable<S: Simd>() -> bool {
 
 macro_rules! lanes {
     ($($T:ty, $V:ident, $splat:ident, $add:ident, $mul:ident, $mul_add:ident, $sum:ident,
-       $vectors:ident, $vectors_mut:ident, $load:ident, $store:ident $(, $transpose:path)?;)+) => {
+       $vectors:ident, $vectors_mut:ident, $load:ident, $store:ident $(, $transpose:path, $transpose_sixteen:path)?;)+) => {
         $(impl Lanes for $T {
             type Vector<S: Simd> = S::$V;
 
@@ -176,6 +236,15 @@ macro_rules! lanes {
                         None => transpose(rows),
                     }
                 }
+
+                #[cfg(target_arch = "x86_64")]
+                #[inline(always)]
+                fn transpose_sixteen<S: Simd>(
+                    simd: S,
+                    rows: [[Self; 4]; 16],
+                ) -> Option<[[Self; 16]; 4]> {
+                    $transpose_sixteen(simd, rows)
+                }
             )?
         })+
     };
@@ -183,7 +252,8 @@ macro_rules! lanes {
 
 lanes! {
     f32, f32s, splat_f32s, add_f32s, mul_f32s, mul_add_f32s, reduce_sum_f32s,
-        as_simd_f32s, as_mut_simd_f32s, partial_load_f32s, partial_store_f32s, x86::transpose;
+        as_simd_f32s, as_mut_simd_f32s, partial_load_f32s, partial_store_f32s, x86::transpose,
+        x86::transpose_sixteen;
     f64, f64s, splat_f64s, add_f64s, mul_f64s, mul_add_f64s, reduce_sum_f64s,
         as_simd_f64s, as_mut_simd_f64s, partial_load_f64s, partial_store_f64s;
 }

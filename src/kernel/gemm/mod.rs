@@ -10,19 +10,23 @@ mod narrow;
 mod operand;
 mod pack;
 mod product;
+mod series;
 #[cfg(test)]
 mod tests;
 mod tile;
+mod turned;
 mod widen;
 
 use pulp::Arch;
 
 pub(crate) use batch::{Batch, batches, each};
 pub(crate) use compressed::{Compressed, PackedNarrow};
-pub(crate) use lanes::Lanes;
+pub(crate) use lanes::{Lanes, dispatch};
 pub(crate) use narrow::{Narrow, multiply_narrow};
 pub(crate) use operand::{Finish, How, Left, Panels, Right};
 pub(crate) use pack::{PackedLeft, PackedRight, made};
+pub(crate) use series::{PackedSeries, with_panels, with_results};
+pub(crate) use turned::{product_turned, turns};
 
 use super::real::Real;
 use crate::tensor::convert::Compute;
@@ -31,8 +35,12 @@ use product::{run, run_few};
 /// Multiplications below which packing costs more than it gains.
 const TINY: usize = 1 << 12;
 
-/// Products of at most this many rows read the other matrix as it lies.
-const FEW: usize = 8;
+/// Products of at most this many rows read the other matrix as it lies, if its rows lie in one piece
+/// each: more are multiplied in tiles, which write its panels on the way.
+const FEW: usize = 4;
+
+/// The same if its columns do, whose panels take longer to write.
+const FEW_DOTS: usize = 32;
 
 /// A matrix that lies in a slice.
 #[derive(Debug, Clone, Copy)]
@@ -242,7 +250,8 @@ fn product_on<T: Real>(arch: Arch, a: Left<'_, T>, b: Right<'_, T>, c: &mut [T],
             // The result has the same elements in the same order.
             return run_few(arch, b.transposed(), a.transposed(), c, how);
         }
-        if (m <= FEW || m.saturating_mul(n).saturating_mul(k) <= TINY) && b.in_lines() {
+        let few = if b.column_stride == 1 { FEW } else { FEW_DOTS };
+        if (m <= few || m.saturating_mul(n).saturating_mul(k) <= TINY) && b.in_lines() {
             return run_few(arch, a, b, c, how);
         }
     }

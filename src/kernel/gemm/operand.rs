@@ -41,8 +41,26 @@ pub(crate) trait Panels<T>: Sync {
     /// `rows.len() * width` elements.
     ///
     /// Called from several threads, for a few hundred rows and 8 to 32 columns at a time, in any
-    /// order; `columns` begins at a multiple of `width`. A panel may be asked for more than once.
+    /// order. A panel may be asked for more than once.
     fn write(&self, rows: Range<usize>, columns: Range<usize>, width: usize, panel: &mut [T]);
+
+    /// Writes panels side by side, as [`Panels::write`]: each has `pitch` elements, of which those behind
+    /// `rows.len() * width` are left as they are.
+    fn write_all(
+        &self,
+        rows: Range<usize>,
+        columns: Range<usize>,
+        width: usize,
+        pitch: usize,
+        panels: &mut [T],
+    ) {
+        for (i, panel) in panels.chunks_mut(pitch).enumerate() {
+            let start = columns.start + i * width;
+            let columns = start..columns.end.min(start + width);
+            let panel = &mut panel[..rows.len() * width];
+            self.write(rows.clone(), columns, width, panel);
+        }
+    }
 
     /// Multiplies few rows with some columns directly, if that is faster than by panels; answers
     /// whether it was done. Of the rows, the elements of a term stand side by side.

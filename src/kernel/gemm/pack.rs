@@ -11,8 +11,9 @@ use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::lanes::dispatch;
-use super::tile::{Side, TileSize};
+use super::tile::{Side, TileSize, VECTORS};
 use super::{Lanes, Matrix, Panels};
+use crate::kernel::simd::prefetch;
 
 /// A line of the cache: memory for panels begins with one, so that no vector lies in two.
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
@@ -25,7 +26,7 @@ fn lines<T>(elements: usize) -> usize {
 }
 
 /// Elements above which packing is shared out among the threads.
-const MUCH: usize = 1 << 17;
+const MUCH: usize = 1 << 15;
 
 thread_local! {
     /// Memory for panels of left sides, kept for the next product.
@@ -269,6 +270,88 @@ impl<T: Lanes> Panels<T> for Matrix<'_, T> {
         };
         dispatch(crate::kernel::simd::arch(), lines);
     }
+
+    fn write_all(
+        &self,
+        rows: Range<usize>,
+        columns: Range<usize>,
+        width: usize,
+        pitch: usize,
+        panels: &mut [T],
+    ) {
+        let whole = columns.len() / width;
+        let (front, rest) = panels.split_at_mut(whole * pitch);
+        let middle = columns.start + whole * width;
+        if self.column_stride == 1 {
+            let strip = Strip {
+                matrix: *self,
+                rows: rows.clone(),
+                columns: columns.start..middle,
+                width,
+                pitch,
+                panels: front,
+            };
+            dispatch(crate::kernel::simd::arch(), strip);
+        } else {
+            for (i, panel) in front.chunks_mut(pitch).enumerate() {
+                let start = columns.start + i * width;
+                let panel = &mut panel[..rows.len() * width];
+                self.write(rows.clone(), start..start + width, width, panel);
+            }
+        }
+        if middle < columns.end {
+            let panel = &mut rest[..rows.len() * width];
+            self.write(rows, middle..columns.end, width, panel);
+        }
+    }
+}
+
+/// Rows of a matrix, cut into whole panels.
+struct Strip<'a, 'b, T> {
+    matrix: Matrix<'a, T>,
+    rows: Range<usize>,
+    columns: Range<usize>,
+    width: usize,
+    /// The elements from a panel to the next.
+    pitch: usize,
+    panels: &'b mut [T],
+}
+
+/// Rows ahead of which memory is asked for.
+const AHEAD: usize = 8;
+
+impl<T: Lanes> WithSimd for Strip<'_, '_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Matrix {
+            data, row_stride, ..
+        } = self.matrix;
+        let count = self.columns.len();
+        for (r, row) in self.rows.enumerate() {
+            let start = row * row_stride + self.columns.start;
+            let line = &data[start..start + count];
+            for at in (0..count).step_by(64 / size_of::<T>()) {
+                prefetch(line.as_ptr(), AHEAD * row_stride + at);
+            }
+            let pieces = line.chunks_exact(self.width);
+            let panels = self.panels.chunks_exact_mut(self.pitch);
+            for (piece, panel) in pieces.zip(panels) {
+                let out = &mut panel[r * self.width..][..self.width];
+                if self.width != VECTORS * T::lanes::<S>() {
+                    // Panels for other vectors than those of this machine.
+                    copy(piece, out);
+                    continue;
+                }
+                let from = T::vectors::<S>(piece).0.as_chunks::<VECTORS>().0;
+                let to = T::vectors_mut::<S>(out).0.as_chunks_mut::<VECTORS>().0;
+                for (to, from) in to.iter_mut().zip(from) {
+                    *to = *from;
+                }
+            }
+        }
+    }
 }
 
 /// Copies a few elements; as many as panels have rows or columns without a call.
@@ -325,6 +408,18 @@ impl<T: Lanes> WithSimd for Lines<'_, '_, T> {
         };
         let mut r = 0;
         if matrix.column_stride == 1 {
+            while r + 16 <= count {
+                let mut lines = [&matrix.data[..0]; 16];
+                for (i, line) in lines.iter_mut().enumerate() {
+                    *line = &row(r + i)[..depth];
+                }
+                // The other memory: it is needed soon, and lies in too many places to be foreseen.
+                let ahead = 16usize.wrapping_mul(matrix.row_stride);
+                if !interleave_sixteen(simd, lines, ahead, width, r, panel) {
+                    break;
+                }
+                r += 16;
+            }
             while r + 4 <= count {
                 let lines = [row(r), row(r + 1), row(r + 2), row(r + 3)];
                 interleave(simd, lines.map(|line| &line[..depth]), width, r, panel);
@@ -338,6 +433,52 @@ impl<T: Lanes> WithSimd for Lines<'_, '_, T> {
             }
         }
     }
+}
+
+/// Writes sixteen rows to the places from `at` on of each term, if there are instructions for that.
+/// Meanwhile elements so far `ahead` are asked for.
+#[inline(always)]
+fn interleave_sixteen<T: Lanes, S: Simd>(
+    simd: S,
+    rows: [&[T]; 16],
+    ahead: usize,
+    width: usize,
+    at: usize,
+    panel: &mut [T],
+) -> bool {
+    if T::transpose_sixteen(simd, [[T::zeroed(); 4]; 16]).is_none() {
+        return false;
+    }
+    let count = rows[0].len() / 4;
+    // Mapped arrays of sixteen would be a call.
+    let mut blocks = [&[] as &[[T; 4]]; 16];
+    for (blocks, row) in blocks.iter_mut().zip(&rows) {
+        *blocks = &row.as_chunks::<4>().0[..count];
+    }
+    let mut terms = panel.chunks_exact_mut(4 * width);
+    for (l, out) in (0..count).zip(&mut terms) {
+        if l % 4 == 0 {
+            for block in &blocks {
+                prefetch(block.as_ptr().cast::<T>(), ahead.wrapping_add(4 * l));
+            }
+        }
+        let mut rows = [[T::zeroed(); 4]; 16];
+        for (row, block) in rows.iter_mut().zip(&blocks) {
+            *row = block[l];
+        }
+        let columns = T::transpose_sixteen(simd, rows).unwrap_or([[T::zeroed(); 16]; 4]);
+        for (column, out) in columns.iter().zip(out.chunks_exact_mut(width)) {
+            if let Some(out) = out[at..].first_chunk_mut() {
+                *out = *column;
+            }
+        }
+    }
+    for (l, out) in terms.into_remainder().chunks_exact_mut(width).enumerate() {
+        for (out, row) in out[at..at + 16].iter_mut().zip(&rows) {
+            *out = row[4 * count + l];
+        }
+    }
+    true
 }
 
 /// Writes four rows to the places from `at` on of each term.

@@ -7,15 +7,19 @@ use rayon::prelude::*;
 
 use super::lanes::dispatch;
 use super::pack::{LEFT, RIGHT, pack_left, with_scratch};
-use super::tile::{Block, Side, Target, TileSize};
+use super::tile::{Block, Columns, Side, Target, TileSize};
 use super::{How, Lanes, Left, Matrix, Panels, Right, few};
 
-/// Terms that are added up at a time: a panel of the right side then lies in the nearest cache.
-const TERMS: usize = 256;
+/// Terms that are added up at a time: a tile of the left side then lies in the nearest cache, and the
+/// result is not read and written too often.
+pub(super) const TERMS: usize = 384;
 
 /// Rows of the left side, and columns of the right, that lie in the second cache.
-const ROWS: usize = 120;
+const ROWS: usize = 240;
 const COLUMNS: usize = 256;
+
+/// Elements of the right side that lie in a near cache, for few rows of the left.
+const NEAR: usize = 1 << 14;
 
 /// Elements of the left side that are packed at a time.
 const LEFT_ELEMENTS: usize = 1 << 20;
@@ -24,12 +28,14 @@ const LEFT_ELEMENTS: usize = 1 << 20;
 const FINISHED: usize = 1 << 17;
 
 /// Multiplications that are worth another thread.
-const SMALL: usize = 1 << 20;
+pub(super) const SMALL: usize = 1 << 20;
 
 /// The right side as the blocks see it.
 #[derive(Clone, Copy)]
 enum Source<'a, T> {
     Packed(Side<'a, T>),
+    /// Its rows lie in one piece each.
+    Lines(Matrix<'a, T>),
     Panels(&'a dyn Panels<T>),
 }
 
@@ -242,15 +248,16 @@ pub(super) fn run<T: Lanes>(
         b: match b {
             Right::Packed(packed) => Source::Packed(packed.side()),
             Right::Panels(panels) => Source::Panels(panels),
+            Right::Matrix(of) if of.column_stride == 1 && of.row_stride >= n => Source::Lines(of),
             Right::Matrix(of) => {
                 matrix = of;
                 Source::Panels(&matrix)
             }
         },
         terms: k.div_ceil(k.div_ceil(TERMS)),
-        // A panel that few rows are multiplied with stays in the nearest cache.
+        // Panels that few rows are multiplied with stay in a near cache.
         strip: if m <= 2 * tile.rows {
-            tile.columns
+            (NEAR / k.min(TERMS) / tile.columns * tile.columns).clamp(tile.columns, COLUMNS)
         } else {
             COLUMNS
         },
@@ -313,7 +320,7 @@ impl<T: Lanes> Plan<'_, T> {
         let count = (work / (SMALL / 2)).clamp(1, 4 * threads);
         let parts = match self.b {
             Source::Packed(_) => Part::cut(c, [m, self.n], position, self.tile, count),
-            Source::Panels(_) => {
+            Source::Lines(_) | Source::Panels(_) => {
                 Part::cut_along(c, [m, self.n], position, self.tile, [count, threads])
             }
         };
@@ -343,25 +350,35 @@ impl<T: Lanes> Plan<'_, T> {
                     first: first - terms.start,
                     ..a
                 };
+                let width = self.tile.columns;
+                let size = count * columns.len().next_multiple_of(width);
                 match self.b {
                     Source::Packed(b) => {
+                        let (column, term) = if first + count < terms.end {
+                            (columns.start, first + count)
+                        } else {
+                            (columns.end, terms.start)
+                        };
+                        let next = b.data.get(column * b.depth + term * width..);
                         let b = Side { first, ..b };
+                        let b = Columns::Packed(b, next.unwrap_or_default());
                         self.block(a, b, 0, [first, count], &columns, &mut part);
                     }
-                    Source::Panels(panels) => {
-                        let width = self.tile.columns;
-                        let size = count * columns.len().next_multiple_of(width);
+                    Source::Lines(b) => {
                         with_scratch(&RIGHT, size, |memory: &mut [T]| {
-                            for (i, panel) in memory.chunks_exact_mut(count * width).enumerate() {
-                                let start = columns.start + i * width;
-                                let columns = start..columns.end.min(start + width);
-                                panels.write(first..first + count, columns, width, panel);
-                            }
-                            let b = Side {
-                                data: memory,
-                                depth: count,
-                                first: 0,
-                            };
+                            let lines = &b.data[first * b.row_stride + columns.start..];
+                            let b = Columns::Lines(lines, b.row_stride, memory);
+                            self.block(a, b, columns.start, [first, count], &columns, &mut part);
+                        });
+                    }
+                    Source::Panels(panels) => {
+                        // Panels a power of two from each other would share places in the cache.
+                        let depth = count + 1;
+                        let size = depth * columns.len().next_multiple_of(width);
+                        with_scratch(&RIGHT, size, |memory: &mut [T]| {
+                            let rows = first..first + count;
+                            panels.write_all(rows, columns.clone(), width, depth * width, memory);
+                            let b = Columns::Packed(written(memory, depth), &[]);
                             self.block(a, b, columns.start, [first, count], &columns, &mut part);
                         });
                     }
@@ -381,36 +398,53 @@ impl<T: Lanes> Plan<'_, T> {
     fn block(
         &self,
         a: Side<'_, T>,
-        b: Side<'_, T>,
+        mut b: Columns<'_, T>,
         b_start: usize,
         [first, count]: [usize; 2],
         columns: &Range<usize>,
         part: &mut Part<'_, T>,
     ) {
         let column = columns.start - part.columns.start;
-        for from in part.rows.clone().step_by(ROWS) {
-            let rows = from..part.rows.end.min(from + ROWS);
-            let row = from - part.rows.start;
-            dispatch(
-                self.arch,
-                Block {
-                    a,
-                    rows: rows.clone(),
-                    b,
-                    columns: columns.start - b_start..columns.end - b_start,
-                    terms: count,
-                    target: &mut part.target,
-                    origin: [row, column],
-                    add: self.how.accumulate || first > 0,
-                },
-            );
+        let all = part.rows.clone();
+        let rows = all.len().div_ceil(all.len().div_ceil(ROWS));
+        let rows = rows.next_multiple_of(self.tile.rows);
+        for from in all.clone().step_by(rows) {
+            // The first rows write the panels that the others read.
+            let b = match &mut b {
+                Columns::Packed(side, next) => Columns::Packed(*side, next),
+                Columns::Lines(data, stride, panels) if from == all.start => {
+                    Columns::Lines(data, *stride, panels)
+                }
+                Columns::Lines(_, _, panels) => Columns::Packed(written(panels, count), &[]),
+            };
+            let block = Block {
+                a,
+                rows: from..all.end.min(from + rows),
+                b,
+                columns: columns.start - b_start..columns.end - b_start,
+                terms: count,
+                target: &mut part.target,
+                origin: [from - all.start, column],
+                add: self.how.accumulate || first > 0,
+            };
+            dispatch(self.arch, block);
         }
     }
 
     fn k(&self) -> usize {
         match self.b {
             Source::Packed(side) => side.depth,
+            Source::Lines(matrix) => matrix.rows,
             Source::Panels(panels) => panels.rows(),
         }
+    }
+}
+
+/// Panels that have room for so many terms.
+fn written<T>(data: &[T], depth: usize) -> Side<'_, T> {
+    Side {
+        data,
+        depth,
+        first: 0,
     }
 }

@@ -67,6 +67,17 @@ fn few_rows_and_columns() {
     }
 }
 
+/// Panels that the first rows write and others read, in several blocks of rows and terms, and sixteen
+/// columns that become rows at a time, with rests of every kind.
+#[test]
+fn panels_written_on_the_way() {
+    for of_b in [false, true] {
+        check_every_way([260, 400, 70], [false, of_b], true);
+        check_every_way([33, 517, 300], [true, of_b], false);
+        check_every_way([5, 300, 33], [false, of_b], false);
+    }
+}
+
 /// Strides that are no matrix's in one piece.
 #[test]
 fn other_strides() {

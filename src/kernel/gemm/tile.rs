@@ -5,6 +5,7 @@ use std::ops::Range;
 use pulp::{Arch, Simd, WithSimd};
 
 use super::lanes::{Lanes, dispatch};
+use crate::kernel::simd::prefetch;
 
 /// Vectors side by side in a tile.
 pub(super) const VECTORS: usize = 2;
@@ -81,14 +82,23 @@ impl<T> Target<'_, T> {
     }
 }
 
+/// The right side of a block.
+pub(super) enum Columns<'a, T> {
+    /// Panels, and what is read after them.
+    Packed(Side<'a, T>, &'a [T]),
+    /// The first element of the block in a matrix whose rows lie in one piece each, the stride of
+    /// these, and place for panels: they are written while the first tile of rows is multiplied.
+    Lines(&'a [T], usize, &'a mut [T]),
+}
+
 /// A block of the result, and what goes into it.
 pub(super) struct Block<'a, 'c, T> {
     /// Panels of the left side.
     pub(super) a: Side<'a, T>,
     /// Rows of the left side; the first begins a panel.
     pub(super) rows: Range<usize>,
-    /// Panels of the right side.
-    pub(super) b: Side<'a, T>,
+    /// The right side.
+    pub(super) b: Columns<'a, T>,
     /// Columns of the right side; the first begins a panel.
     pub(super) columns: Range<usize>,
     /// Terms to add up.
@@ -105,60 +115,204 @@ impl<T: Lanes> WithSimd for Block<'_, '_, T> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(mut self, simd: S) {
-        let height = if many_registers::<S>() { 12 } else { 6 };
-        let lanes = T::lanes::<S>();
-        for j in self.columns.clone().step_by(VECTORS * lanes) {
-            let width = (self.columns.end - j).min(VECTORS * lanes);
-            for i in self.rows.clone().step_by(height) {
-                let rows = (self.rows.end - i).min(height);
-                if width > lanes {
-                    self.tile_of::<S, 2>(simd, [i, j], rows, width);
-                } else {
-                    self.tile_of::<S, 1>(simd, [i, j], rows, width);
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self {
+            a,
+            rows,
+            mut b,
+            columns,
+            terms,
+            target,
+            origin,
+            add,
+        } = self;
+        let size = VECTORS * T::lanes::<S>();
+        let mut tiles = Tiles {
+            a,
+            rows,
+            columns: columns.clone(),
+            terms,
+            target,
+            origin,
+            add,
+        };
+        for j in columns.clone().step_by(size) {
+            let at = (j - columns.start) * terms;
+            // One call for both: it is a lot of code.
+            let (first, panel, next) = match &mut b {
+                Columns::Packed(b, after) => {
+                    let next = if j + size < columns.end {
+                        b.panel(j + size, size, terms)
+                    } else {
+                        after
+                    };
+                    (0, b.panel(j, size, terms), (next, size))
                 }
+                Columns::Lines(data, stride, panels) => {
+                    let panel = &mut panels[at..at + terms * size];
+                    let lines = &data[j - columns.start..];
+                    let width = (columns.end - j).min(size);
+                    let next = (lines.get(size..).unwrap_or_default(), *stride);
+                    let lines = lines.chunks(*stride);
+                    let first = if width < size {
+                        for (line, out) in lines.zip(panel.chunks_exact_mut(size)) {
+                            out[..width].copy_from_slice(&line[..width]);
+                        }
+                        0
+                    } else {
+                        let (tile, rows) = tiles.tile::<S>(0, j, next);
+                        tile.of_lines::<S>(simd, rows, lines, panel);
+                        1
+                    };
+                    (first, &*panel, next)
+                }
+            };
+            tiles.from(simd, first, j, panel, next);
+        }
+    }
+}
+
+/// The tiles of a block.
+struct Tiles<'a, 't, 'c, T> {
+    a: Side<'a, T>,
+    rows: Range<usize>,
+    columns: Range<usize>,
+    terms: usize,
+    target: &'t mut Target<'c, T>,
+    origin: [usize; 2],
+    add: bool,
+}
+
+impl<'c, T: Lanes> Tiles<'_, '_, 'c, T> {
+    /// The tile `i` of those that start with column `j`, and its rows.
+    #[inline(always)]
+    fn tile<'n, S: Simd>(
+        &'n mut self,
+        i: usize,
+        j: usize,
+        (next, stride): (&'n [T], usize),
+    ) -> (Tile<'n, 'n, 'c, T>, usize) {
+        let height = if many_registers::<S>() { 12 } else { 6 };
+        let rows = (self.rows.len() - i * height).min(height);
+        let tile = Tile {
+            a: self.a.panel(self.rows.start + i * height, rows, self.terms),
+            ahead: Ahead::new(next, stride, i, VECTORS * T::lanes::<S>()),
+            target: self.target,
+            at: [
+                self.origin[0] + i * height,
+                self.origin[1] + j - self.columns.start,
+            ],
+            width: (self.columns.end - j).min(VECTORS * T::lanes::<S>()),
+            add: self.add,
+        };
+        (tile, rows)
+    }
+
+    /// The tiles from one on that start with column `j`, whose panel is this.
+    #[inline(always)]
+    fn from<S: Simd>(&mut self, simd: S, first: usize, j: usize, panel: &[T], next: (&[T], usize)) {
+        let height = if many_registers::<S>() { 12 } else { 6 };
+        for i in first..self.rows.len().div_ceil(height) {
+            let (tile, rows) = self.tile::<S>(i, j, next);
+            if tile.width > T::lanes::<S>() {
+                tile.of_rows::<S, 2>(simd, rows, panel);
+            } else {
+                tile.of_rows::<S, 1>(simd, rows, panel);
             }
         }
     }
 }
 
-impl<T: Lanes> Block<'_, '_, T> {
+/// What is read after a panel, asked for while the first tiles are multiplied: for each term a place
+/// of its own.
+#[derive(Clone, Copy)]
+struct Ahead<'a, T> {
+    data: &'a [T],
+    stride: usize,
+}
+
+impl<'a, T> Ahead<'a, T> {
+    /// The share of one of the tiles above each other: the first asks for most of it.
     #[inline(always)]
-    fn tile_of<S: Simd, const N: usize>(
-        &mut self,
-        simd: S,
-        at: [usize; 2],
-        rows: usize,
-        width: usize,
-    ) {
+    fn new(data: &'a [T], stride: usize, tile: usize, width: usize) -> Self {
+        let from = [0, width - 1].get(tile).and_then(|&from| data.get(from..));
+        match from {
+            Some(data) => Self { data, stride },
+            None => Self {
+                data: &[],
+                stride: 0,
+            },
+        }
+    }
+}
+
+/// Some rows of the result, of the columns of a panel.
+struct Tile<'a, 't, 'c, T> {
+    /// A panel of the left side.
+    a: &'a [T],
+    ahead: Ahead<'a, T>,
+    target: &'t mut Target<'c, T>,
+    /// The place in the target of the first element.
+    at: [usize; 2],
+    width: usize,
+    add: bool,
+}
+
+impl<'a, T: Lanes> Tile<'a, '_, '_, T> {
+    /// A tile of up to `N` vectors a row.
+    #[inline(always)]
+    fn of_rows<S: Simd, const N: usize>(self, simd: S, rows: usize, panel: &[T]) {
         macro_rules! tile {
             ($($R:literal)+) => {
                 match rows {
-                    $($R => self.tile::<S, $R, N>(simd, at, width),)+
+                    $($R => return self.panel::<S, $R, N>(simd, panel),)+
                     _ => {}
                 }
             };
         }
-        tile!(1 2 3 4 5 6);
         if many_registers::<S>() {
             tile!(7 8 9 10 11 12);
         }
+        tile!(1 2 3 4 5 6);
+    }
+
+    /// A tile of whole vectors.
+    #[inline(always)]
+    fn of_lines<'b, S: Simd>(
+        self,
+        simd: S,
+        rows: usize,
+        lines: impl Iterator<Item = &'b [T]>,
+        panel: &mut [T],
+    ) where
+        T: 'b,
+    {
+        macro_rules! tile {
+            ($($R:literal)+) => {
+                match rows {
+                    $($R => return self.lines::<S, $R>(simd, lines, panel),)+
+                    _ => {}
+                }
+            };
+        }
+        if many_registers::<S>() {
+            tile!(7 8 9 10 11 12);
+        }
+        tile!(1 2 3 4 5 6);
     }
 
     /// A tile of `R` rows and up to `N` vectors.
     #[inline(always)]
-    fn tile<S: Simd, const R: usize, const N: usize>(
-        &mut self,
-        simd: S,
-        [i, j]: [usize; 2],
-        width: usize,
-    ) {
-        let lanes = T::lanes::<S>();
-        let a = self.a.panel(i, R, self.terms).as_chunks::<R>().0;
-        let b = self.b.panel(j, VECTORS * lanes, self.terms);
-        let b = T::vectors::<S>(b).0.as_chunks::<VECTORS>().0;
+    fn panel<S: Simd, const R: usize, const N: usize>(mut self, simd: S, panel: &[T]) {
+        let a = self.a.as_chunks::<R>().0;
+        let b = T::vectors::<S>(panel).0.as_chunks::<VECTORS>().0;
         let mut sums = [[T::splat(simd, T::zeroed()); N]; R];
+        let Ahead { data, stride } = self.ask::<R>();
+        let mut next = 0usize;
         for (a, b) in a.iter().zip(b) {
+            prefetch(data.as_ptr(), next);
+            prefetch(data.as_ptr(), next.wrapping_add(T::lanes::<S>()));
+            next = next.wrapping_add(stride);
             for i in 0..R {
                 let x = T::splat(simd, a[i]);
                 for v in 0..N {
@@ -166,11 +320,62 @@ impl<T: Lanes> Block<'_, '_, T> {
                 }
             }
         }
-        let row = self.origin[0] + i - self.rows.start;
-        let column = self.origin[1] + j - self.columns.start;
-        for (i, sums) in sums.iter().enumerate() {
-            let out = self.target.row(row + i, column..column + width);
-            write(simd, sums, out, self.add);
+        self.put(simd, sums);
+    }
+
+    /// A tile of `R` rows, whose panel of the right side is written on the way.
+    #[inline(always)]
+    fn lines<'b, S: Simd, const R: usize>(
+        mut self,
+        simd: S,
+        lines: impl Iterator<Item = &'b [T]>,
+        panel: &mut [T],
+    ) where
+        T: 'b,
+    {
+        let a = self.a.as_chunks::<R>().0;
+        let panel = T::vectors_mut::<S>(panel).0.as_chunks_mut::<VECTORS>().0;
+        let mut sums = [[T::splat(simd, T::zeroed()); VECTORS]; R];
+        let Ahead { data, stride } = self.ask::<R>();
+        let mut next = 0usize;
+        for ((a, out), line) in a.iter().zip(panel).zip(lines) {
+            prefetch(data.as_ptr(), next);
+            prefetch(data.as_ptr(), next.wrapping_add(T::lanes::<S>()));
+            next = next.wrapping_add(stride);
+            let (line, _) = T::vectors::<S>(line);
+            let b = [line[0], line[1]];
+            *out = b;
+            for i in 0..R {
+                let x = T::splat(simd, a[i]);
+                for v in 0..VECTORS {
+                    sums[i][v] = T::mul_add(simd, x, b[v], sums[i][v]);
+                }
+            }
+        }
+        self.put(simd, sums);
+    }
+
+    /// Asks for the elements of the result.
+    #[inline(always)]
+    fn ask<const R: usize>(&mut self) -> Ahead<'a, T> {
+        let [row, column] = self.at;
+        for i in 0..R {
+            let out = self.target.row(row + i, column..column + self.width);
+            prefetch(out.as_ptr(), 0);
+            prefetch(out.as_ptr(), self.width / 2);
+            prefetch(out.as_ptr(), self.width - 1);
+        }
+        self.ahead
+    }
+
+    /// The sums become elements of the result.
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop)] // so that the sums stay in registers
+    fn put<S: Simd, const N: usize, const R: usize>(self, simd: S, sums: [[T::Vector<S>; N]; R]) {
+        let [row, column] = self.at;
+        for i in 0..R {
+            let out = self.target.row(row + i, column..column + self.width);
+            write(simd, &sums[i], out, self.add);
         }
     }
 }

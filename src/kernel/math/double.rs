@@ -84,6 +84,11 @@ impl Functions for f64 {
         out.iter_mut().zip(x).for_each(|(out, x)| *out = x.tan());
     }
 
+    #[inline(always)]
+    fn exp_share(x: f64) -> f64 {
+        <f64 as Functions>::exp(x)
+    }
+
     fn power(x: f64, y: f64) -> f64 {
         x.powf(y)
     }

@@ -26,6 +26,10 @@ macro_rules! functions {
             /// The tangent of each number; faster than one by one.
             fn tan_block(x: &[Self], out: &mut [Self]);
 
+            /// `exp(x)` times a power of 2 that is always the same, for an `x` that is not positive:
+            /// faster, for sums and shares of them.
+            fn exp_share(x: Self) -> Self;
+
             /// `x` to the power `y`.
             fn power(x: Self, y: Self) -> Self;
         }
@@ -86,6 +90,13 @@ functions! {
     round_half_even;
     /// The nearest whole number; of two, the one farther from zero.
     round_half_away;
+}
+
+/// `exp(x)` times a power of 2 that is always the same, for an `x` that is not positive: faster, for
+/// sums and shares of them.
+#[inline(always)]
+pub(crate) fn exp_share<T: Real>(x: T) -> T {
+    T::exp_share(x)
 }
 
 /// `x` to the power `y`.

@@ -99,6 +99,17 @@ pub(super) fn exp_shifted(x: f32, shift: i32) -> f32 {
     exp_parts(x, 0.0, shift)
 }
 
+/// `exp(x) * 2^64` for numbers that are not positive: so none of them is too small for one
+/// multiplication. Below -104, where `exp` is zero, it is that of -104.
+#[inline(always)]
+pub(super) fn exp_raised(x: f32) -> f32 {
+    // NaN stays.
+    let x = if x < -104.0 { -104.0 } else { x };
+    let (rest, power) = exp_split(x, 0.0);
+    let scale = f32::from_bits(power.wrapping_add(power_bits(64)));
+    scale.mul_add(rest, scale)
+}
+
 /// `exp(x)` for numbers between -80 and 80.
 #[inline(always)]
 pub(super) fn exp_inside(x: f32) -> f32 {

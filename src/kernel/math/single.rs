@@ -8,8 +8,8 @@ use std::f32::consts::{FRAC_1_SQRT_2, FRAC_PI_2, FRAC_PI_4, LN_2, PI};
 use super::Functions;
 use super::parts::{
     ERF_NEAR, FRAC_PI_2_LO, LN, LN_2_HI, LN_2_LO, REDUCIBLE, WHOLE, asin_poly, erf_far, erf_near,
-    exp_parts, exp_shifted, half_acos, half_exp_m1, normal_tail, poly, reducible, sin_fast,
-    sin_reduced,
+    exp_parts, exp_raised, exp_shifted, half_acos, half_exp_m1, normal_tail, poly, reducible,
+    sin_fast, sin_reduced,
 };
 use super::precise::{self, TAN_REDUCIBLE};
 use crate::kernel::simd::vectorize_mut;
@@ -142,6 +142,11 @@ impl Functions for f32 {
     #[inline(always)]
     fn erf_inv(x: f32) -> f32 {
         precise::erf_inv(x)
+    }
+
+    #[inline(always)]
+    fn exp_share(x: f32) -> f32 {
+        exp_raised(x)
     }
 
     #[inline(always)]

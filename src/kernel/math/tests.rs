@@ -110,6 +110,20 @@ fn special() {
     }
 }
 
+/// Exponentials for shares are those of numbers down to -104, times the same power of 2.
+#[test]
+fn shares() {
+    let share = |x: f32| f64::from(super::exp_share(x)) / 2f64.powi(64);
+    for i in 0..120_000 {
+        let x = i as f32 * -0.001;
+        let truth = f64::from(x.max(-104.0)).exp();
+        assert!((share(x) / truth - 1.0).abs() < 1.3e-7, "{x}");
+    }
+    assert_eq!(share(f32::NEG_INFINITY), share(-104.0));
+    assert!(share(f32::NAN).is_nan());
+    assert_eq!(super::exp_share(-3.0), (-3f64).exp());
+}
+
 /// Powers against `f64`, and the corner cases of C.
 #[test]
 fn powers() {

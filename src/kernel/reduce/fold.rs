@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use pulp::NullaryFnOnce;
 
 use super::scalar::{Accumulator, Map, Pair, Scalar, two_sum};
-use crate::kernel::simd::vectorize;
+use crate::kernel::simd::{vectorize, vectorize_streaming};
 
 /// A reduction of elements `T` into accumulators `A`, slice by slice.
 pub(crate) trait Fold<T, A>: Sync {
@@ -28,7 +28,7 @@ pub(crate) trait Fold<T, A>: Sync {
 }
 
 /// Rows shorter than this are folded several at a time, as one row of [`WIDE`] at most.
-const NARROW: usize = 64;
+const NARROW: usize = 16;
 const WIDE: usize = 256;
 
 /// The fold that a [`Scalar`] describes.
@@ -52,10 +52,6 @@ fn run<const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(acc: A, data: &[T]) ->
             lanes[i] = S::push(lanes[i], block[i]);
         }
     }
-    // What is left takes lanes of its own as far as it goes.
-    for (lane, &x) in lanes.iter_mut().zip(rest) {
-        *lane = S::push(*lane, x);
-    }
     let mut width = N / 2;
     while width > 0 {
         for i in 0..width {
@@ -63,7 +59,12 @@ fn run<const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(acc: A, data: &[T]) ->
         }
         width /= 2;
     }
-    S::merge(acc, lanes[0])
+    // Lanes that the rest were added to would not stay in registers.
+    let acc = S::merge(acc, lanes[0]);
+    if N > 8 {
+        return run::<8, T, A, S>(acc, rest);
+    }
+    rest.iter().fold(acc, |acc, &x| S::push(acc, x))
 }
 
 /// Runs of a length the compiler knows.
@@ -123,6 +124,8 @@ impl<T: Copy, A: Copy, S: Scalar<T, A>> NullaryFnOnce for Runs<'_, T, A, S> {
             4 => short_runs::<4, T, A, S>(acc, data),
             5..32 => long_runs::<4, T, A, S>(acc, data),
             32..128 => long_runs::<16, T, A, S>(acc, data),
+            // Eight vectors of 32 bytes: half of the registers.
+            _ if size_of::<A>() > 4 => long_runs::<32, T, A, S>(acc, data),
             _ => long_runs::<64, T, A, S>(acc, data),
         }
     }
@@ -149,19 +152,19 @@ where
     }
 
     fn runs(&self, acc: &mut [A], data: &[T]) {
-        vectorize(Runs::<T, A, S>(acc, data, PhantomData));
+        vectorize_streaming(Runs::<T, A, S>(acc, data, PhantomData));
     }
 
     fn rows(&self, acc: &mut [A], data: &[T], stride: usize) {
         let width = acc.len();
         if width >= NARROW || stride > width || data.len() < 4 * WIDE {
-            return vectorize(Rows::<T, A, S>(acc, data, stride, PhantomData));
+            return vectorize_streaming(Rows::<T, A, S>(acc, data, stride, PhantomData));
         }
         let mut wide = [S::IDENTITY; WIDE];
         let wide = &mut wide[..WIDE / width * width];
         let (whole, rest) = data.split_at(data.len() / wide.len() * wide.len());
         let stride = wide.len();
-        vectorize(Rows::<T, A, S>(wide, whole, stride, PhantomData));
+        vectorize_streaming(Rows::<T, A, S>(wide, whole, stride, PhantomData));
         wide.chunks_exact(width)
             .for_each(|row| self.merge(acc, row));
         wide_rows::<T, A, S>(acc, rest, width);

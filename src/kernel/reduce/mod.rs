@@ -28,11 +28,11 @@ use crate::tensor::Tensor;
 use crate::tensor::convert::{narrow, widen};
 
 /// Parts of at most this many elements are not divided further,
-const TASK: usize = 1 << 16;
+const TASK: usize = 1 << 18;
 /// unless they need more accumulators than this, which stay in the nearest cache.
 const ACCUMULATORS: usize = 4096;
 /// Fewer elements than this stay on the calling thread.
-const PARALLEL: usize = 1 << 17;
+const PARALLEL: usize = 1 << 18;
 /// How many elements are widened at a time.
 const BLOCK: usize = 2048;
 /// An inner kept axis is only divided into pieces of at least this many contiguous elements.
@@ -178,6 +178,8 @@ fn split(axes: &[Axis]) -> Split {
     }
     match axes.iter().position(|a| !a.reduced) {
         Some(0) => Split::Kept(0),
+        // Memory is gone through from one end to the other where few enough accumulators are kept.
+        Some(i) if i + 1 < axes.len() && kept(axes) <= 2 * ACCUMULATORS => Split::Reduced,
         Some(i) if axes[i].len / 2 * axes[i].stride >= PIECE => Split::Kept(i),
         _ => Split::Reduced,
     }

@@ -7,9 +7,9 @@ use std::ops;
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::dispatch::{Lane, lane};
-use crate::kernel::zip::{each_pair, zip};
+use crate::kernel::zip::{each_pair, each_repeated, zip, zip_repeated};
 use crate::op::attrs::AutoBroadcastSpec;
-use crate::op::{Elementwise, Input, Io, Op, OpError, Output, Outputs, bail, ensure};
+use crate::op::{Elementwise, Input, Io, Op, OpError, Output, Outputs, Repeated, bail, ensure};
 use crate::ops::elementwise::{self, infer_pair, infer_ranges, like_numpy, pair};
 use crate::tensor::convert::{BLOCK, widen};
 use crate::tensor::{Shape, Tensor, ValueRange};
@@ -108,8 +108,14 @@ impl<F: Function> Op for Binary<F> {
         false
     }
 
-    fn eval(&self, io: Io<'_>) -> Result<(), OpError> {
-        eval::<F>(io, self.broadcast);
+    fn eval(&self, mut io: Io<'_>) -> Result<(), OpError> {
+        let (inputs, out) = pair(io.reborrow(), self.broadcast);
+        let with_repeated = |elements: &[f32], repeated: Repeated<'_>, first, out: &mut [f32]| {
+            self.compute_repeated(elements, repeated, first, out);
+        };
+        if !zip_repeated(inputs, out, &with_repeated) {
+            eval::<F>(io, self.broadcast);
+        }
         Ok(())
     }
 
@@ -125,6 +131,36 @@ impl<F: Function> Op for Binary<F> {
 impl<F: Function> Elementwise for Binary<F> {
     fn compute(&self, inputs: &[&[f32]], out: &mut [f32]) {
         each_pair(inputs[0], inputs[1], out, F::float);
+    }
+
+    fn takes_repeated(&self) -> bool {
+        true
+    }
+
+    fn compute_repeated(
+        &self,
+        elements: &[f32],
+        repeated: Repeated<'_>,
+        repeated_first: bool,
+        out: &mut [f32],
+    ) {
+        if repeated_first {
+            each_repeated(
+                elements,
+                repeated,
+                out,
+                #[inline(always)]
+                |b, a| F::float(a, b),
+            );
+        } else {
+            each_repeated(
+                elements,
+                repeated,
+                out,
+                #[inline(always)]
+                |a, b| F::float(a, b),
+            );
+        }
     }
 }
 

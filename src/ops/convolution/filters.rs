@@ -3,9 +3,9 @@
 
 use std::sync::OnceLock;
 
-use crate::kernel::convolve::single::Filters;
+use crate::kernel::convolve::single::{Filters, Packed};
+use crate::kernel::convolve::winograd::Kept;
 use crate::kernel::dispatch::{Lane, lane};
-use crate::kernel::gemm::PackedLeft;
 use crate::op::{Finish, Input, Io, Op, OpError, Outputs, Prepared, bail, ensure, merge_types};
 use crate::ops::floats::{fill, real};
 use crate::tensor::{Dimension, ElementType, PartialShape, Tensor};
@@ -58,7 +58,8 @@ pub(super) fn check_channels(
 pub(super) struct Constant {
     /// As the type to compute in.
     wide: OnceLock<Tensor>,
-    packed: OnceLock<Vec<PackedLeft<f32>>>,
+    packed: OnceLock<Vec<Packed>>,
+    transformed: Kept,
 }
 
 /// Computes in `f32`: `f` is given the elements of the data, the filters and the output.
@@ -79,6 +80,7 @@ pub(super) fn in_single(
     let filters = Filters {
         data: filters.as_slice()?,
         packed: constant.map(|constant| &constant.packed),
+        transformed: constant.map(|constant| &constant.transformed),
     };
     let data = data.as_slice()?;
     fill(out, |out| {

@@ -1,0 +1,75 @@
+//! Depthwise convolutions against the definition.
+
+use super::*;
+
+fn numbers(count: usize, seed: usize) -> Vec<f32> {
+    #[allow(clippy::cast_precision_loss)] // small numbers, whose sums are exact
+    (0..count)
+        .map(|i| ((i * 37 + seed) % 23) as f32 - 11.0)
+        .collect()
+}
+
+/// The definition, with one added to each sum.
+fn defined(channels: usize, [y, x]: [Axis; 2], data: &[f32], filters: &[f32]) -> Vec<f32> {
+    let mut out = Vec::new();
+    for (channel, plane) in data.chunks(y.input * x.input).enumerate() {
+        let filter = &filters[channel % channels * y.kernel * x.kernel..];
+        for (oy, ox) in (0..y.output).flat_map(|oy| (0..x.output).map(move |ox| (oy, ox))) {
+            let mut sum = 1.0;
+            for (ty, tx) in (0..y.kernel).flat_map(|t| (0..x.kernel).map(move |u| (t, u))) {
+                if let (Some(iy), Some(ix)) = (y.element(oy, ty), x.element(ox, tx)) {
+                    sum += plane[iy * x.input + ix] * filter[ty * x.kernel + tx];
+                }
+            }
+            out.push(sum);
+        }
+    }
+    out
+}
+
+#[test]
+fn definition() {
+    let finish = |_: usize, part: &mut [f32]| part.iter_mut().for_each(|x| *x += 1.0);
+    let pool = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+        pool.build().expect("threads")
+    };
+    let pools = [pool(1), pool(2)];
+    for (batch, channels, [height, width], [kernel, stride], pads) in [
+        (1, 1, [4, 4], [3, 1], [1, 1]),
+        (2, 5, [7, 7], [5, 1], [2, 2]),
+        (1, 33, [7, 9], [3, 1], [0, 1]),
+        (1, 16, [14, 13], [5, 2], [2, 1]),
+        (3, 24, [9, 14], [3, 2], [1, 0]),
+        (1, 20, [3, 10], [7, 1], [3, 3]),
+        (1, 3, [60, 130], [3, 1], [1, 1]),
+        (1, 3, [61, 131], [5, 2], [2, 3]),
+        (1, 18, [2, 12], [5, 1], [6, 4]),
+        (1, 90, [40, 33], [3, 2], [1, 1]),
+    ] {
+        let axis = |input: usize, pad: usize| Axis {
+            input,
+            kernel,
+            output: (input + 2 * pad - kernel) / stride + 1,
+            stride,
+            dilation: 1,
+            pad,
+        };
+        let axes = [axis(height, pads[0]), axis(width, pads[1])];
+        let sizes = Sizes {
+            batch,
+            groups: channels,
+            channels: 1,
+            filters: 1,
+        };
+        let depthwise = Depthwise::new(sizes, &Window::new(&axes)).expect("made for it");
+        let data = numbers(batch * channels * height * width, 5);
+        let filters = numbers(channels * kernel * kernel, 2);
+        let expected = defined(channels, axes, &data, &filters);
+        for pool in &pools {
+            let mut out = vec![f32::NAN; expected.len()];
+            pool.install(|| depthwise.run(&data, &filters, &mut out, Some(&finish)));
+            assert!(out == expected, "{sizes:?} {axes:?}");
+        }
+    }
+}

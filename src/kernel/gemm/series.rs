@@ -1,0 +1,132 @@
+//! Many products of the same size, with left sides that are packed once.
+
+use std::fmt;
+use std::ops::Range;
+
+use bytemuck::Zeroable;
+use pulp::Arch;
+use rayon::prelude::*;
+
+use super::lanes::dispatch;
+use super::pack::{LEFT, Line, RIGHT, with_scratch};
+use super::tile::{Block, Columns, Side, Target, TileSize};
+
+/// Calls `f` with memory of this thread for right sides of so many elements, which hold anything and
+/// begin with a line of the cache.
+pub(crate) fn with_panels<R>(elements: usize, f: impl FnOnce(&mut [f32]) -> R) -> R {
+    with_scratch(&RIGHT, elements, f)
+}
+
+/// As [`with_panels`], other memory: for results, while there are right sides.
+pub(crate) fn with_results<R>(elements: usize, f: impl FnOnce(&mut [f32]) -> R) -> R {
+    with_scratch(&LEFT, elements, f)
+}
+
+/// Matrices of the same size, the left sides of as many products. The panels with the same rows of
+/// all matrices follow each other.
+#[derive(Clone)]
+pub(crate) struct PackedSeries {
+    memory: Vec<Line>,
+    count: usize,
+    rows: usize,
+    columns: usize,
+    tile: TileSize,
+    arch: Arch,
+}
+
+impl fmt::Debug for PackedSeries {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            count,
+            rows,
+            columns,
+            ..
+        } = self;
+        write!(f, "PackedSeries({count} x {rows} x {columns})")
+    }
+}
+
+impl PackedSeries {
+    /// `count` matrices of this size, neither of which is zero. `write` is called, maybe from several
+    /// threads, for some rows: element `(i, j)` of matrix `e` goes to
+    /// `[(e * columns + j) * rows.len() + i - rows.start]`.
+    pub(crate) fn new(
+        count: usize,
+        [rows, columns]: [usize; 2],
+        write: impl Fn(Range<usize>, &mut [f32]) + Sync,
+    ) -> Self {
+        let arch = crate::kernel::simd::arch();
+        let tile = TileSize::of::<f32>(arch);
+        let elements = count * rows * columns;
+        let line = size_of::<Line>() / size_of::<f32>();
+        let mut memory = vec![Line::zeroed(); elements.div_ceil(line)];
+        let all: &mut [f32] = bytemuck::cast_slice_mut(&mut memory);
+        all[..elements]
+            .par_chunks_mut(tile.rows * count * columns)
+            .enumerate()
+            .for_each(|(i, out)| {
+                let start = i * tile.rows;
+                write(start..rows.min(start + tile.rows), out);
+            });
+        Self {
+            memory,
+            count,
+            rows,
+            columns,
+            tile,
+            arch,
+        }
+    }
+
+    /// Columns of a panel of a right side.
+    pub(crate) fn width(&self) -> usize {
+        self.tile.columns
+    }
+
+    /// Rows of a panel.
+    pub(crate) fn height(&self) -> usize {
+        self.tile.rows
+    }
+
+    /// The product of some rows of matrix `index`, whole panels but for the last, with `columns`
+    /// columns, on the calling thread. `right` has a panel for each [`PackedSeries::width`] columns,
+    /// term after term; the result has rows of `columns` elements.
+    pub(crate) fn multiply(
+        &self,
+        index: usize,
+        rows: Range<usize>,
+        right: &[f32],
+        columns: usize,
+        out: &mut [f32],
+    ) {
+        let data: &[f32] = bytemuck::cast_slice(&self.memory);
+        let height = self.tile.rows;
+        let outs = out.chunks_mut(height * columns);
+        for (start, out) in rows.clone().step_by(height).zip(outs) {
+            let count = height.min(rows.end - start);
+            let from = (start * self.count + count * index) * self.columns;
+            let block = Block {
+                a: Side {
+                    data: &data[from..][..count * self.columns],
+                    depth: self.columns,
+                    first: 0,
+                },
+                rows: 0..count,
+                b: Columns::Packed(
+                    Side {
+                        data: right,
+                        depth: self.columns,
+                        first: 0,
+                    },
+                    &[],
+                ),
+                columns: 0..columns,
+                terms: self.columns,
+                target: &mut Target::Rows(out, columns),
+                origin: [0, 0],
+                add: false,
+            };
+            dispatch(self.arch, block);
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Products of few columns with the sides exchanged: vectors lie along what are rows of the result,
+//! of which many fill them.
+
+use rayon::prelude::*;
+
+use super::lanes::dispatch;
+use super::operand::Finish;
+use super::pack::{LEFT, RIGHT, with_scratch};
+use super::product::{SMALL, TERMS};
+use super::tile::{Block, Columns, Side, Target, TileSize};
+use super::{Lanes, Matrix, PackedRight, Panels};
+
+/// Rows of the result that a thread computes at a time: their sums lie in the nearest caches.
+const ROWS: usize = 256;
+
+/// Elements above which the columns are packed by all threads.
+const MUCH: usize = 1 << 16;
+
+/// Whether a product of these sizes is faster with its sides exchanged: many of the places in its
+/// vectors would be empty otherwise, and turning its result costs little beside its sums.
+pub(crate) fn turns<T: Lanes>([m, k, n]: [usize; 3]) -> bool {
+    let tile = TileSize::of::<T>(crate::kernel::simd::arch());
+    let lanes = tile.columns / 2;
+    let (straight, turned) = (n.next_multiple_of(lanes) * m, m.next_multiple_of(lanes) * n);
+    n <= 4 * tile.columns && m >= tile.columns && k >= 64 && straight * 8 > turned * 9
+}
+
+/// `c = a * b`, where the columns of `turned` are the rows of `a`. The rows of `c` follow each other.
+///
+/// # Panics
+/// When the sizes do not fit.
+pub(crate) fn product_turned<T: Lanes>(
+    turned: &PackedRight<T>,
+    b: &dyn Panels<T>,
+    c: &mut [T],
+    alone: bool,
+    finish: Option<Finish<'_, T>>,
+) {
+    let (m, k, n) = (turned.columns(), turned.rows(), b.columns());
+    assert!(
+        b.rows() == k && c.len() == m * n,
+        "the sizes of a product fit"
+    );
+    if c.is_empty() || k == 0 {
+        c.fill(T::zeroed());
+        if let Some(finish) = finish {
+            finish(0, c);
+        }
+        return;
+    }
+    let arch = turned.arch();
+    let tile = TileSize::of::<T>(arch);
+    let threads = match alone || m.saturating_mul(k).saturating_mul(n) <= SMALL {
+        true => 1,
+        false => rayon::current_num_threads(),
+    };
+    let rows = match threads {
+        1 => ROWS,
+        _ => m.div_ceil(4 * threads).clamp(tile.columns, ROWS),
+    };
+    let rows = rows.next_multiple_of(tile.columns);
+    with_scratch(&LEFT, n * k, |panels: &mut [T]| {
+        let write = |(i, panel): (usize, &mut [T])| {
+            let start = i * tile.rows;
+            let columns = start..n.min(start + tile.rows);
+            b.write(0..k, columns.clone(), columns.len(), panel);
+        };
+        if threads > 1 && panels.len() > MUCH {
+            let panels = panels.par_chunks_mut(tile.rows * k).enumerate();
+            panels.for_each(write);
+        } else {
+            panels.chunks_mut(tile.rows * k).enumerate().for_each(write);
+        }
+        let terms = k.div_ceil(k.div_ceil(TERMS));
+        let panels = &*panels;
+        let part = |(i, c): (usize, &mut [T])| {
+            let first_row = i * rows;
+            let height = c.len() / n;
+            with_scratch(&RIGHT, c.len(), |sums: &mut [T]| {
+                for first in (0..k).step_by(terms) {
+                    let block = Block {
+                        a: Side {
+                            data: panels,
+                            depth: k,
+                            first,
+                        },
+                        rows: 0..n,
+                        b: Columns::Packed(
+                            Side {
+                                first,
+                                ..turned.side()
+                            },
+                            &[],
+                        ),
+                        columns: first_row..first_row + height,
+                        terms: terms.min(k - first),
+                        target: &mut Target::Rows(sums, height),
+                        origin: [0, 0],
+                        add: first > 0,
+                    };
+                    dispatch(arch, block);
+                }
+                let some = tile.columns * n;
+                for (piece, c) in c.chunks_mut(some).enumerate() {
+                    let count = c.len() / n;
+                    let sums = &sums[piece * tile.columns..];
+                    let sums = Matrix::with_strides(sums, n, count, [height, 1]);
+                    sums.transposed().write(0..count, 0..n, n, c);
+                }
+            });
+            if let Some(finish) = finish {
+                finish(first_row * n, c);
+            }
+        };
+        if threads == 1 {
+            c.chunks_mut(rows * n).enumerate().for_each(part);
+        } else {
+            let parts = c.par_chunks_mut(rows * n).enumerate();
+            parts.with_max_len(1).for_each(part);
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::product::run;
+    use super::super::{How, Left, Right};
+    use super::*;
+    use crate::kernel::simd::arch;
+
+    fn numbers(count: usize, step: usize) -> Vec<f32> {
+        (0..count).map(|i| (i * step % 11) as f32 - 5.0).collect()
+    }
+
+    #[test]
+    fn as_products_that_are_not_turned() {
+        for [m, k, n] in [
+            [33, 7, 1],
+            [300, 600, 49],
+            [64, 65, 12],
+            [600, 300, 26],
+            [5, 3, 2],
+        ] {
+            let (a, b) = (numbers(m * k, 3), numbers(k * n, 7));
+            let (a, b) = (Matrix::new(&a, m, k), Matrix::new(&b, k, n));
+            let add = |at: usize, part: &mut [f32]| {
+                for (i, x) in part.iter_mut().enumerate() {
+                    *x += ((at + i) % 100) as f32;
+                }
+            };
+            let how = How {
+                finish: Some(&add),
+                ..How::default()
+            };
+            let mut expected = vec![f32::NAN; m * n];
+            run(
+                arch(),
+                Left::Matrix(a),
+                Right::Matrix(b),
+                &mut expected,
+                how,
+            );
+            let turned = PackedRight::new(a.transposed());
+            for alone in [false, true] {
+                let mut c = vec![f32::NAN; m * n];
+                product_turned(&turned, &b, &mut c, alone, Some(&add));
+                assert_eq!(c, expected, "{m} {k} {n}");
+            }
+        }
+    }
+
+    #[test]
+    fn planes_that_fill_vectors_are_not_turned() {
+        assert!(turns::<f32>([512, 2048, 49]));
+        assert!(!turns::<f32>([64, 256, 64]));
+        assert!(!turns::<f32>([512, 2048, 784]));
+        assert!(!turns::<f32>([8, 2048, 49]));
+    }
+}
