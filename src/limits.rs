@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use rayon::iter::ParallelIterator;
+use rayon::iter::{MapInit, ParallelIterator};
 
 use crate::error::{Error, Kind};
 use crate::op::{OpError, OpErrorKind};
@@ -217,7 +217,7 @@ pub(crate) fn watch() -> Watch {
 }
 
 /// The limits of a thread that works for another, until this is dropped.
-struct Lent {
+pub(crate) struct Lent {
     watch: Watch,
     before: Limits,
 }
@@ -246,15 +246,37 @@ pub(crate) trait Share: ParallelIterator {
     /// Does the work for every item, under the limits of this thread. When the watch says so, what
     /// is left stays undone: whoever called the kernel asks again.
     fn share(self, work: impl Fn(Self::Item) + Sync + Send) {
+        self.share_init(|| (), |(), item| work(item));
+    }
+
+    /// The same, with something that each thread makes for the items it takes one after the other.
+    fn share_init<S>(
+        self,
+        init: impl Fn() -> S + Sync + Send,
+        work: impl Fn(&mut S, Self::Item) + Sync + Send,
+    ) {
         let limits = current(Limits::clone);
         self.for_each_init(
-            || Lent::new(&limits),
-            |lent, item| {
+            || (Lent::new(&limits), init()),
+            |(lent, own), item| {
                 if lent.watch.check().is_ok() {
-                    work(item);
+                    work(own, item);
                 }
             },
         );
+    }
+
+    /// What the work gives for every item. None is left out: the work looks at the watch itself.
+    fn share_map<R: Send, F: Fn(Self::Item) -> R + Sync + Send>(
+        self,
+        work: F,
+    ) -> MapInit<
+        Self,
+        impl Fn() -> Lent + Sync + Send,
+        impl Fn(&mut Lent, Self::Item) -> R + Sync + Send,
+    > {
+        let limits = current(Limits::clone);
+        self.map_init(move || Lent::new(&limits), move |_, item| work(item))
     }
 }
 

@@ -4,6 +4,7 @@ mod api;
 mod compiled;
 mod constants;
 mod control;
+mod deadlines;
 mod huge;
 // The example `conformance` uses all of it.
 #[allow(dead_code)]
@@ -20,3 +21,5 @@ mod vectors;
 
 #[cfg(feature = "cli")]
 mod cli;
+#[cfg(feature = "cli")]
+mod cli_limits;

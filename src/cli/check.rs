@@ -5,7 +5,7 @@ use std::io::{IsTerminal, Write};
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use serde_json::json;
 
-use super::{Failure, ModelArg, Outcome, print_json};
+use super::{Failure, ModelArg, Outcome, print_json, unless_ended};
 use crate::error::{path, plain};
 use crate::ir::{Problem, Severity, Source};
 use crate::model::{Depth, Model};
@@ -25,6 +25,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
     let limits = args.model.limits.begin()?;
     let inspection = Model::inspect_with(&args.model.model, Depth::Inference, &limits)?;
+    unless_ended(&inspection)?;
     let wanted = |p: &&Problem| p.severity == Severity::Error || !args.no_warnings;
     let problems: Vec<&Problem> = inspection.problems.iter().filter(wanted).collect();
     let count = |s: Severity| {

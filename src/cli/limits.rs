@@ -9,7 +9,7 @@ use crate::limits::Limits;
 /// Bounds of a command that reads a model.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Limits")]
-pub(super) struct Args {
+pub(super) struct LimitArgs {
     /// Bound what the model may ask for, such as `tensor-bytes=512MiB` or `layers=1000`
     ///
     /// Keys: document-bytes, layers, nesting, rank, file-bytes, tensor-bytes, live-bytes,
@@ -24,7 +24,7 @@ pub(super) struct Args {
     timeout: Option<Duration>,
 }
 
-impl Args {
+impl LimitArgs {
     /// The limits; from now on the time runs, and Ctrl-C ends what they are given to. A command asks
     /// for them once, first of all.
     pub(super) fn begin(&self) -> Result<Limits, Failure> {

@@ -24,6 +24,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::error::{Error, Kind};
+use crate::model::Inspection;
 
 /// Read, check and evaluate OpenVINO IR and ONNX models, without the C++ runtime.
 ///
@@ -60,7 +61,7 @@ struct ModelArg {
     /// operation documents print it, is a model too, and so is an .onnx file
     model: PathBuf,
     #[command(flatten)]
-    limits: limits::Args,
+    limits: limits::LimitArgs,
 }
 
 /// Why a command ends without its result.
@@ -137,6 +138,16 @@ fn exit_code(kind: Kind) -> u8 {
         Kind::Deadline => 124,
         Kind::Cancelled => 130,
         _ => 3,
+    }
+}
+
+/// An error if not all of a file was looked at: what was not may hold more problems.
+fn unless_ended(inspection: &Inspection) -> Outcome {
+    let mut errors = inspection.problems.iter().map(|problem| &problem.error);
+    let ended = |e: &&Error| matches!(e.kind(), Kind::Deadline | Kind::Cancelled);
+    match errors.find(ended) {
+        Some(error) => Err(Failure::Error(error.clone())),
+        None => Ok(()),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::graph::{
     Body, BodyKind, Cycle, Graph, Node, NodeId, Operation, OutputPort, Port as NodePort, layers_to,
     order,
 };
-use crate::limits::Limits;
+use crate::limits::{self, Limits};
 use crate::op::attrs::Attr;
 use crate::op::{LayerData, ReadError, Role};
 use crate::ops;
@@ -206,7 +206,12 @@ impl<'d, 'a> NetBuilder<'d, 'a, '_, '_> {
             ..Graph::default()
         };
         graph.nodes.reserve(sorted.len());
+        let watch = limits::watch();
         for &layer in &sorted {
+            if let Err(stop) = watch.check() {
+                self.error(stop.kind(), layer, stop.message().to_owned());
+                return Graph::default();
+            }
             let node = self.node(layer, &wires, &position);
             position[layer] = Some(graph.push(node));
         }

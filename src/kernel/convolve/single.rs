@@ -13,6 +13,7 @@ use crate::kernel::gemm::{
     How, Matrix, PackedLeft, PackedRight, Right, product, product_turned, turns,
 };
 use crate::kernel::window::Window;
+use crate::limits::Share;
 use crate::op::Finish;
 
 /// From as many products on, each is computed by one thread.
@@ -165,6 +166,6 @@ fn products(
         images.for_each(|(image, out)| one(image, out, false));
     } else {
         let images = out.par_chunks_mut(m * n).enumerate();
-        images.for_each(|(image, out)| one(image, out, true));
+        images.share(|(image, out)| one(image, out, true));
     }
 }
