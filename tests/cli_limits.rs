@@ -76,7 +76,7 @@ fn limits_by_name() {
         assert!(text.contains("2"), "{text}");
     }
     fails(&["check", GATHER, "--limit", "document-bytes=1KiB"], 5);
-    let inputs = ["-i", "data=[1,2]", "-i", "indices=[0,0,0]"];
+    let inputs = ["-i", "data=[1,2,3,4,5]", "-i", "indices=[0,0,0]"];
     let mut all = vec!["eval", GATHER, "--untrusted", "--limit", "output-bytes=11"];
     all.extend(inputs);
     fails(&all, 5);
@@ -165,7 +165,14 @@ mod signals {
         let made = Command::new("mkfifo").arg(&pipe).status();
         assert!(made.expect("mkfifo runs").success());
         let pipe = pipe.to_str().expect("UTF-8");
-        let inputs = ["-i", "data=[1,2]", "-i", "indices=[0,0,0]", "-o", pipe];
+        let inputs = [
+            "-i",
+            "data=[1,2,3,4,5]",
+            "-i",
+            "indices=[0,0,0]",
+            "-o",
+            pipe,
+        ];
         let mut all = vec!["eval", GATHER];
         all.extend(inputs);
         let child = start(&all);

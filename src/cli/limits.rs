@@ -8,19 +8,17 @@ use crate::limits::Limits;
 
 /// Bounds of a command that reads a model.
 #[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Limits")]
 pub(super) struct LimitArgs {
-    /// Bound what the model may ask for, such as `tensor-bytes=512MiB` or `layers=1000`
-    ///
-    /// Keys: document-bytes, layers, nesting, rank, file-bytes, tensor-bytes, live-bytes,
-    /// output-bytes, loop-trips. Bytes take the units KiB, MiB, GiB and TiB.
-    #[arg(long = "limit", value_name = "KEY=VALUE", value_parser = setting)]
+    /// Bound what the model may ask for, such as `tensor-bytes=512MiB` or `layers=1000`; keys are
+    /// document-bytes, layers, nesting, rank, file-bytes, tensor-bytes, live-bytes, output-bytes,
+    /// loop-trips
+    #[arg(long = "limit", value_name = "KEY=VALUE", value_parser = setting, help_heading = "Limits")]
     settings: Vec<Setting>,
     /// Begin with tight bounds, for files from strangers
-    #[arg(long)]
+    #[arg(long, help_heading = "Limits")]
     untrusted: bool,
     /// End with exit code 124 after this time, such as `250ms`, `10s`, `2m` or `1h`
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", value_parser = duration, help_heading = "Limits")]
     timeout: Option<Duration>,
 }
 
