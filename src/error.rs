@@ -137,25 +137,43 @@ pub struct Place {
     pub line_column: Option<(usize, usize)>,
     /// Byte offset in the document (as decoded to UTF-8).
     pub offset: Option<usize>,
-    /// The layer, after the layers whose bodies it is in.
+    /// The layer, after the layers whose bodies it is in: the innermost 16 of them.
     pub layers: Vec<LayerRef>,
+}
+
+/// A place names no more layers: bodies may be nested thousands deep.
+const MOST_LAYERS: usize = 16;
+
+/// A message shows no more of them.
+const MOST_SHOWN: usize = 8;
+
+/// The layers of a place, from those given, the innermost first.
+pub(crate) fn innermost(layers: impl Iterator<Item = LayerRef>) -> Vec<LayerRef> {
+    let mut layers: Vec<_> = layers.take(MOST_LAYERS).collect();
+    layers.reverse();
+    layers
+}
+
+/// The layers of a place on one line, the innermost last.
+pub(crate) fn path(layers: &[LayerRef]) -> String {
+    let hidden = layers.len().saturating_sub(MOST_SHOWN);
+    let shown: Vec<String> = layers[hidden..].iter().map(LayerRef::to_string).collect();
+    let dots = if hidden > 0 { "… > " } else { "" };
+    dots.to_owned() + &shown.join(" > ")
 }
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut separator = "";
         if let Some(file) = &self.file {
             f.write_str(&plain(file))?;
             if let Some((line, column)) = self.line_column {
                 write!(f, ":{line}:{column}")?;
             }
-            separator = ": ";
+            if !self.layers.is_empty() {
+                f.write_str(": ")?;
+            }
         }
-        for layer in &self.layers {
-            write!(f, "{separator}{layer}")?;
-            separator = " > ";
-        }
-        Ok(())
+        f.write_str(&path(&self.layers))
     }
 }
 
@@ -310,5 +328,24 @@ mod tests {
         assert_eq!(long.message().chars().count(), LONGEST_MESSAGE + 1);
         // What is shown is what was written.
         assert_eq!(plain("naïve 模型 🙂 a\\b"), "naïve 模型 🙂 a\\b");
+    }
+
+    #[test]
+    fn deep_places_are_cut() {
+        let layer = |id: u64| LayerRef {
+            id,
+            name: "if".to_owned(),
+            type_name: "If".to_owned(),
+            opset: "opset8".to_owned(),
+        };
+        let layers = innermost((0..=10_000).rev().map(layer));
+        assert_eq!((layers.len(), layers[15].id), (MOST_LAYERS, 10_000));
+        let text = path(&layers);
+        assert!(text.starts_with("… > layer 9993 \"if\""), "{text}");
+        assert!(
+            text.ends_with(" > layer 10000 \"if\" (If, opset8)"),
+            "{text}"
+        );
+        assert_eq!(path(&layers[14..]).matches(" > ").count(), 1);
     }
 }

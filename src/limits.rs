@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use rayon::iter::{MapInit, ParallelIterator};
+
 use crate::error::{Error, Kind};
 use crate::op::{OpError, OpErrorKind};
 
@@ -17,8 +19,7 @@ pub struct Limits {
     pub document_bytes: u64,
     /// Layers of the model, those of all bodies included.
     pub layers: usize,
-    /// How deep bodies, and entries of `rt_info`, may be nested. Each level of bodies takes up to
-    /// 20 kB of the stack when the model is inferred or evaluated.
+    /// How deep bodies, and entries of `rt_info`, may be nested. No level takes any of the stack.
     pub nesting: usize,
     /// Dimensions of a shape.
     pub rank: usize,
@@ -51,7 +52,7 @@ impl Default for Limits {
         Self {
             document_bytes: GIB,
             layers: 2_000_000,
-            nesting: 64,
+            nesting: 10_000,
             rank: 64,
             file_bytes: 16 * GIB,
             tensor_bytes: 16 * GIB,
@@ -74,7 +75,7 @@ impl Limits {
         Self {
             document_bytes: 64 * MIB,
             layers: 100_000,
-            nesting: 64,
+            nesting: 256,
             rank: 32,
             file_bytes: 2048 * MIB,
             tensor_bytes: 1024 * MIB,
@@ -213,13 +214,7 @@ thread_local! {
 
 /// Calls `f` under these limits.
 pub(crate) fn under<R>(limits: &Limits, f: impl FnOnce() -> R) -> R {
-    struct Restore(Limits);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            CURRENT.with_borrow_mut(|current| std::mem::swap(current, &mut self.0));
-        }
-    }
-    let _restore = Restore(CURRENT.replace(limits.clone()));
+    let _lent = Lent::new(limits);
     f()
 }
 
@@ -233,9 +228,85 @@ pub(crate) fn watch() -> Watch {
     current(Watch::of)
 }
 
+/// The limits of a thread that works for another, until this is dropped.
+pub(crate) struct Lent {
+    watch: Watch,
+    before: Limits,
+}
+
+impl Lent {
+    fn new(limits: &Limits) -> Self {
+        Self {
+            watch: Watch::of(limits),
+            before: CURRENT.replace(limits.clone()),
+        }
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        CURRENT.with_borrow_mut(|current| std::mem::swap(current, &mut self.before));
+    }
+}
+
+/// Work that is shared out by rayon.
+///
+/// A thread that waits for its own share may be given a piece of another evaluation meanwhile, so
+/// that a piece which looks at the watch must bring its limits along: pieces of kernels go
+/// through here unless they are short and call no other kernel.
+pub(crate) trait Share: ParallelIterator {
+    /// Does the work for every item, under the limits of this thread. When the watch says so, what
+    /// is left stays undone: whoever called the kernel asks again.
+    fn share(self, work: impl Fn(Self::Item) + Sync + Send) {
+        self.share_init(|| (), |(), item| work(item));
+    }
+
+    /// The same, with something that each thread makes for the items it takes one after the other.
+    fn share_init<S>(
+        self,
+        init: impl Fn() -> S + Sync + Send,
+        work: impl Fn(&mut S, Self::Item) + Sync + Send,
+    ) {
+        let limits = current(Limits::clone);
+        self.for_each_init(
+            || (Lent::new(&limits), init()),
+            |(lent, own), item| {
+                if lent.watch.check().is_ok() {
+                    work(own, item);
+                }
+            },
+        );
+    }
+
+    /// What the work gives for every item. None is left out: the work looks at the watch itself.
+    fn share_map<R: Send, F: Fn(Self::Item) -> R + Sync + Send>(
+        self,
+        work: F,
+    ) -> MapInit<
+        Self,
+        impl Fn() -> Lent + Sync + Send,
+        impl Fn(&mut Lent, Self::Item) -> R + Sync + Send,
+    > {
+        let limits = current(Limits::clone);
+        self.map_init(move || Lent::new(&limits), move |_, item| work(item))
+    }
+}
+
+impl<I: ParallelIterator> Share for I {}
+
+/// Calls `f` without a deadline or a token: what it makes is kept, and must be whole.
+pub(crate) fn unhurried<R>(f: impl FnOnce() -> R) -> R {
+    let mut limits = current(Limits::clone);
+    (limits.deadline, limits.cancel) = (None, None);
+    under(&limits, f)
+}
+
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicUsize;
     use std::time::Duration;
+
+    use rayon::iter::IntoParallelIterator;
 
     use super::*;
 
@@ -260,7 +331,40 @@ mod tests {
         assert_eq!(under(&limits, || watch().check()), Err(Stop::Late));
         limits.deadline = Some(Instant::now() + Duration::from_secs(600));
         assert_eq!(under(&limits, || watch().check()), Ok(()));
+        assert_eq!(under(&limits, || unhurried(watch).check()), Ok(()));
         let panicked = std::panic::catch_unwind(|| under(&limits, || panic!("on purpose")));
         assert!(panicked.is_err() && current(|l| l.rank) == 64);
+    }
+
+    #[test]
+    fn shared_work_is_under_the_limits_of_who_shares_it() {
+        let count = |limits: &Limits, inner: usize| {
+            let done = AtomicUsize::new(0);
+            under(limits, || {
+                (0..100).into_par_iter().share(|_| {
+                    assert_eq!(current(|l| l.rank), limits.rank);
+                    (0..inner).into_par_iter().share(|_| {
+                        done.fetch_add(1, Ordering::Relaxed);
+                    });
+                });
+            });
+            done.into_inner()
+        };
+        let plain = Limits {
+            rank: 5,
+            ..Limits::default()
+        };
+        let late = Limits {
+            deadline: Some(Instant::now()),
+            ..Limits::default()
+        };
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(3);
+        let pool = pool.build().expect("threads");
+        // Each takes pieces of the other while it waits.
+        let both = || rayon::join(|| count(&plain, 50), || count(&late, 50));
+        for _ in 0..20 {
+            assert_eq!(pool.install(both), (5000, 0));
+        }
+        assert_eq!(pool.broadcast(|_| current(|l| l.rank)), [64; 3]);
     }
 }

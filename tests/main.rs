@@ -4,12 +4,14 @@ mod api;
 mod compiled;
 mod constants;
 mod control;
+mod deadlines;
 mod huge;
 // The example `conformance` uses all of it.
 #[allow(dead_code)]
 mod irs;
 mod memory;
 mod mutations;
+mod nesting;
 mod onnx;
 mod operations;
 mod reader;
@@ -20,5 +22,7 @@ mod vectors;
 
 #[cfg(feature = "cli")]
 mod cli;
+#[cfg(feature = "cli")]
+mod cli_limits;
 #[cfg(all(feature = "cli", unix))]
 mod files;

@@ -79,25 +79,28 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
     pool.use_current_thread()
         .build_global()
         .map_err(|e| Error::new(Kind::Limit, format!("cannot start threads: {e}")))?;
-    let limits = args.model.limits();
+    let limits = args.model.limits.begin()?;
     let start = Instant::now();
     let model = Model::read_with(&args.model.model, &limits)?;
     let read = start.elapsed();
     model.check_supported()?;
-    let given = random_where_missing(&model, inputs::read(&model, &args.inputs, &limits)?)?;
+    let given = inputs::read(&model, &args.inputs, &limits)?;
+    let given = random_where_missing(&model, given, &limits)?;
     let mut compile = None;
     let (mut request, evaluated) = if args.evaluator {
         (model.infer_request(), &model)
     } else {
+        let mut options = CompileOptions::default();
+        options.limits = limits.clone();
         let start = Instant::now();
-        let compiled = model.compile(&CompileOptions::default())?;
+        let compiled = model.compile(&options)?;
         compile = Some(start.elapsed());
         (compiled.infer_request(), &compiled.compiled().clone())
     };
     let count = |model: &Model| model.graphs().iter().map(|g| g.nodes().len()).sum();
-    let first = once(&mut request, &given)?;
+    let first = once(&mut request, &given, &limits)?;
     for _ in 0..WARM_UP {
-        once(&mut request, &given)?;
+        once(&mut request, &given, &limits)?;
     }
     let mut times = Vec::new();
     let start = Instant::now();
@@ -107,7 +110,7 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
             |runs| times.len() < runs.get(),
         )
     {
-        times.push(once(&mut request, &given)?);
+        times.push(once(&mut request, &given, &limits)?);
     }
     times.sort_unstable();
     let figures = Figures {
@@ -138,9 +141,13 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
 }
 
 /// The time of one evaluation.
-fn once(request: &mut InferRequest, given: &[(usize, Tensor)]) -> Result<Duration, Error> {
+fn once(
+    request: &mut InferRequest,
+    given: &[(usize, Tensor)],
+    limits: &Limits,
+) -> Result<Duration, Error> {
     let start = Instant::now();
-    let outputs = request.infer(given.iter().cloned())?;
+    let outputs = request.infer_with(given.iter().cloned(), limits, &mut [])?;
     let time = start.elapsed();
     drop(outputs);
     Ok(time)
@@ -149,13 +156,14 @@ fn once(request: &mut InferRequest, given: &[(usize, Tensor)]) -> Result<Duratio
 fn random_where_missing(
     model: &Model,
     mut given: Vec<(usize, Tensor)>,
+    limits: &Limits,
 ) -> Result<Vec<(usize, Tensor)>, Failure> {
     for index in 0..model.inputs().len() {
         if given.iter().any(|(known, _)| *known == index) {
             continue;
         }
         let random = [format!("{index}=random")];
-        given.extend(inputs::read(model, &random, &Limits::default())?);
+        given.extend(inputs::read(model, &random, limits)?);
     }
     Ok(given)
 }

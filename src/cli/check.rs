@@ -5,8 +5,8 @@ use std::io::{IsTerminal, Write};
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use serde_json::json;
 
-use super::{Failure, ModelArg, Outcome, print_json, shown};
-use crate::error::{is_hidden, plain};
+use super::{Failure, ModelArg, Outcome, print_json, shown, unless_ended};
+use crate::error::{is_hidden, path, plain};
 use crate::ir::{Problem, Severity, Source};
 use crate::model::{Depth, Model};
 
@@ -23,8 +23,9 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
-    let inspection =
-        Model::inspect_with(&args.model.model, Depth::Inference, &args.model.limits())?;
+    let limits = args.model.limits.begin()?;
+    let inspection = Model::inspect_with(&args.model.model, Depth::Inference, &limits)?;
+    unless_ended(&inspection)?;
     let wanted = |p: &&Problem| p.severity == Severity::Error || !args.no_warnings;
     let problems: Vec<&Problem> = inspection.problems.iter().filter(wanted).collect();
     let count = |s: Severity| {
@@ -103,8 +104,7 @@ fn render(problem: &Problem, source: &Source, renderer: &Renderer) -> String {
         Severity::Warning => Level::WARNING,
     };
     let place = problem.error.place();
-    let layers: Vec<_> = place.layers.iter().map(ToString::to_string).collect();
-    let mut title = layers.join(" > ");
+    let mut title = path(&place.layers);
     if !title.is_empty() {
         title.push_str(": ");
     }

@@ -13,13 +13,16 @@ use crate::io::{self, IoError};
 use crate::model::Model;
 use crate::tensor::Tensor;
 
+/// A name tells no more of the bodies that a layer is in.
+const MOST_NAMED: usize = 64;
+
 /// Keeps what the selectors mean: each tensor at once in a directory, or all in one file.
 pub(super) struct Dump {
     path: PathBuf,
     /// The graph and the id of each layer.
     wanted: HashSet<(usize, u64)>,
-    /// The bodies that are being evaluated, outermost first: their graphs, and what stands before
-    /// the names of their layers.
+    /// The bodies that are being evaluated, outermost first: their graphs, and what each adds before
+    /// the names of its layers.
     within: Vec<(usize, String)>,
     /// For an .npz file, which is written whole.
     kept: Option<Vec<(String, Tensor)>>,
@@ -86,8 +89,12 @@ impl Dump {
     /// A name for the tensor that no other has: the layer's, with the number of the output if
     /// there are several.
     fn name(&mut self, node: &Node, output: usize, outputs: usize) -> String {
-        let within = self.within.last().map_or("", |(_, prefix)| prefix.as_str());
-        let mut name = format!("{within}{}", node.name());
+        let mut name = String::new();
+        let hidden = self.within.len().saturating_sub(MOST_NAMED);
+        for (_, prefix) in &self.within[hidden..] {
+            name.push_str(prefix);
+        }
+        name.push_str(node.name());
         if self.kept.is_none() {
             name = file_name(&name);
         }
@@ -131,11 +138,10 @@ fn is_file_name(name: &str) -> bool {
 
 impl Observer for Dump {
     fn enter(&mut self, node: &Node, body: &Body, iteration: u64) {
-        let within = self.within.last().map_or("", |(_, prefix)| prefix.as_str());
         // A branch is evaluated once, a loop's body again and again.
         let prefix = match body.kind {
-            BodyKind::Body => format!("{within}{}/{iteration}/", node.name()),
-            BodyKind::Then | BodyKind::Else => format!("{within}{}/", node.name()),
+            BodyKind::Body => format!("{}/{iteration}/", node.name()),
+            BodyKind::Then | BodyKind::Else => format!("{}/", node.name()),
         };
         self.within.push((body.graph, prefix));
     }

@@ -69,7 +69,7 @@ enum Print {
 }
 
 pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
-    let limits = args.model.limits();
+    let limits = args.model.limits.begin()?;
     let format = args.output.as_deref().map(Format::of).transpose()?;
     let model = Model::read_with(&args.model.model, &limits)?;
     model.check_supported()?;

@@ -6,7 +6,7 @@ use std::io::Write;
 use serde_json::{Value, json};
 
 use super::table::{Table, bytes, grouped};
-use super::{ModelArg, Outcome, print_json};
+use super::{ModelArg, Outcome, print_json, unless_ended};
 use crate::error::plain;
 use crate::graph::{Node, Operation, Terminal};
 use crate::ir::{self, Severity};
@@ -45,8 +45,9 @@ struct Summary {
 }
 
 pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
-    let inspection =
-        Model::inspect_with(&args.model.model, Depth::Structure, &args.model.limits())?;
+    let limits = args.model.limits.begin()?;
+    let inspection = Model::inspect_with(&args.model.model, Depth::Structure, &limits)?;
+    unless_ended(&inspection)?;
     let Some(model) = &inspection.model else {
         // Not well-formed: there is nothing to show but why.
         inspection.into_model()?;

@@ -6,7 +6,9 @@ mod dump;
 mod eval;
 mod inputs;
 mod inspect;
+mod interrupt;
 mod json;
+mod limits;
 mod operations;
 mod ops;
 mod outside;
@@ -23,7 +25,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::error::{Error, Kind, one_line, plain};
-use crate::limits::Limits;
+use crate::model::Inspection;
 use json::print_json;
 
 /// Read, check and evaluate OpenVINO IR and ONNX models, without the C++ runtime.
@@ -61,15 +63,7 @@ struct ModelArg {
     /// operation documents print it, is a model too, and so is an .onnx file
     model: PathBuf,
     #[command(flatten)]
-    outside: outside::Outside,
-}
-
-impl ModelArg {
-    fn limits(&self) -> Limits {
-        let mut limits = Limits::default();
-        self.outside.apply(&mut limits);
-        limits
-    }
+    limits: limits::LimitArgs,
 }
 
 /// Why a command ends without its result.
@@ -152,4 +146,14 @@ fn exit_code(kind: Kind) -> u8 {
 /// A path as it is told on a terminal.
 fn shown(path: &Path) -> String {
     plain(&path.to_string_lossy())
+}
+
+/// An error if not all of a file was looked at: what was not may hold more problems.
+fn unless_ended(inspection: &Inspection) -> Outcome {
+    let mut errors = inspection.problems.iter().map(|problem| &problem.error);
+    let ended = |e: &&Error| matches!(e.kind(), Kind::Deadline | Kind::Cancelled);
+    match errors.find(ended) {
+        Some(error) => Err(Failure::Error(error.clone())),
+        None => Ok(()),
+    }
 }

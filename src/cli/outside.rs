@@ -6,7 +6,7 @@ use crate::limits::Limits;
 #[derive(Debug, clap::Args)]
 pub(super) struct Outside {
     /// Read the model's constants where absolute paths, `..` and links lead out of its own folder
-    #[arg(long)]
+    #[arg(long, help_heading = "Limits")]
     allow_outside: bool,
 }
 

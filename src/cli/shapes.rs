@@ -8,6 +8,7 @@ use super::table::Table;
 use super::{Failure, ModelArg, Outcome, print_json};
 use crate::graph::infer::disagrees;
 use crate::graph::{Node, NodeId};
+use crate::limits::under;
 use crate::model::{Model, PortKey};
 use crate::tensor::PartialShape;
 
@@ -27,14 +28,15 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
-    let mut model = Model::read_with(&args.model.model, &args.model.limits())?;
+    let limits = args.model.limits.begin()?;
+    let mut model = Model::read_with(&args.model.model, &limits)?;
     if !args.shapes.is_empty() {
         let shapes: Vec<(PortKey<'_>, PartialShape)> = args
             .shapes
             .iter()
             .map(|text| parse_shape(&model, text))
             .collect::<Result<_, _>>()?;
-        model = model.reshape(shapes)?;
+        model = under(&limits, || model.reshape(shapes))?;
     }
     let rows: Vec<Row<'_>> = model
         .graph()

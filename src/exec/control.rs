@@ -11,10 +11,48 @@ use crate::kernel::strided::{Cut, View, Views};
 use crate::op::{OpError, Role, normalize_axis};
 use crate::tensor::{Shape, Tensor, convert};
 
-impl Run<'_, '_> {
-    /// The outputs of a layer with bodies.
-    pub(super) fn control(&mut self, at: At, role: Role, inputs: &[&Tensor]) -> Result<Tensors> {
-        let bodies = at.node(self.model).bodies();
+/// What goes into a body that is to be evaluated.
+pub(super) struct Entry {
+    pub(super) graph: usize,
+    pub(super) values: Vec<Tensor>,
+}
+
+/// A layer that waits until its body is evaluated.
+pub(super) enum Waiting<'r> {
+    If(&'r Body),
+    Iterations(Box<Iterations<'r>>),
+}
+
+pub(super) struct Iterations<'r> {
+    body: &'r Body,
+    /// The axis and the parts of each input that is cut.
+    cuts: Vec<Option<(usize, Parts)>>,
+    /// How many iterations there are at most,
+    most: u64,
+    /// and whether that is the limit, not the layer's own number.
+    limited: bool,
+    go_on: bool,
+    iteration: u64,
+    /// The results of the last iteration.
+    states: Results,
+    /// For each output, the results that are put together to it.
+    joined: Vec<Vec<Tensor>>,
+}
+
+/// What evaluation of a layer does next.
+pub(super) enum Next<'r> {
+    /// It waits for a body.
+    Body(Waiting<'r>, Entry),
+    /// It is done.
+    Done(Tensors),
+}
+
+impl<'r> Run<'r, '_> {
+    /// Begins with a layer that has bodies.
+    pub(super) fn control(&mut self, at: At, role: Role, inputs: &[&Tensor]) -> Result<Next<'r>> {
+        let model = self.model;
+        let lacks = || at.error(model, Kind::Structure, "the layer lacks its bodies");
+        let bodies = at.node(model).bodies();
         let needed = match role {
             Role::If => 1,
             Role::Loop => 2,
@@ -24,33 +62,51 @@ impl Run<'_, '_> {
             let message = format!("expected at least {needed} inputs, got {}", inputs.len());
             return Err(at.error(self.model, Kind::Shape, message));
         }
-        let tensors = match (role, bodies) {
+        match (role, bodies) {
             (Role::If, bodies) => {
                 let taken = if self.condition(at, inputs[0])? {
                     BodyKind::Then
                 } else {
                     BodyKind::Else
                 };
-                match bodies.iter().find(|body| body.kind == taken) {
-                    Some(body) => self.branch(at, body, inputs)?,
-                    None => {
-                        return Err(at.error(
-                            self.model,
-                            Kind::Structure,
-                            "the layer lacks its bodies",
-                        ));
-                    }
-                }
+                let body = bodies.iter().find(|body| body.kind == taken);
+                self.branch(at, body.ok_or_else(lacks)?, inputs)
             }
-            (_, [body]) => self.iterations(at, role, body, inputs)?,
-            _ => return Err(at.error(self.model, Kind::Structure, "the layer lacks its bodies")),
-        };
-        for (inferred, tensor) in at.fact(self.model).outputs.iter().zip(&tensors) {
+            (_, [body]) => self.iterations(at, role, body, inputs),
+            _ => Err(lacks()),
+        }
+    }
+
+    /// Goes on with a layer whose body gave these results.
+    pub(super) fn resume(
+        &mut self,
+        at: At,
+        waiting: Waiting<'r>,
+        results: Results,
+        inputs: &[&Tensor],
+    ) -> Result<Next<'r>> {
+        match waiting {
+            Waiting::If(body) => {
+                self.leave(at, body, 0);
+                let outputs = body.wiring.yields.iter();
+                let outputs = outputs.map(|y| results[y.result].clone()).collect();
+                self.done(at, outputs)
+            }
+            Waiting::Iterations(mut iterations) => {
+                self.iterated(at, &mut iterations, results)?;
+                self.iterate(at, iterations, inputs)
+            }
+        }
+    }
+
+    /// A layer with these outputs.
+    fn done(&self, at: At, outputs: Tensors) -> Result<Next<'r>> {
+        for (inferred, tensor) in at.fact(self.model).outputs.iter().zip(&outputs) {
             if !fits(inferred, tensor) {
                 return Err(unexpected(at.place(self.model), inferred, tensor));
             }
         }
-        Ok(tensors)
+        Ok(Next::Done(outputs))
     }
 
     fn condition(&self, at: At, tensor: &Tensor) -> Result<bool> {
@@ -60,7 +116,7 @@ impl Run<'_, '_> {
         })
     }
 
-    fn branch(&mut self, at: At, body: &Body, inputs: &[&Tensor]) -> Result<Tensors> {
+    fn branch(&mut self, at: At, body: &'r Body, inputs: &[&Tensor]) -> Result<Next<'r>> {
         let mut values = Vec::with_capacity(body.wiring.feeds.len());
         for feed in &body.wiring.feeds {
             let Feed::Whole { input, .. } = *feed else {
@@ -68,19 +124,12 @@ impl Run<'_, '_> {
             };
             values.push(inputs[input].clone());
         }
-        let results = self.body(at, body, 0, values)?;
-        let outputs = body.wiring.yields.iter();
-        Ok(outputs.map(|y| results[y.result].clone()).collect())
+        let entry = self.enter(at, body, 0, values)?;
+        Ok(Next::Body(Waiting::If(body), entry))
     }
 
-    /// Evaluates a body once.
-    fn body(
-        &mut self,
-        at: At,
-        body: &Body,
-        iteration: u64,
-        values: Vec<Tensor>,
-    ) -> Result<Results> {
+    /// Begins an evaluation of a body.
+    fn enter(&mut self, at: At, body: &Body, iteration: u64, values: Vec<Tensor>) -> Result<Entry> {
         let (model, graph) = (self.model, &self.model.graphs()[body.graph]);
         for (terminal, value) in graph.inputs().iter().zip(&values) {
             let inner = At {
@@ -96,22 +145,26 @@ impl Run<'_, '_> {
         for observer in self.observers.iter_mut() {
             observer.enter(node, body, iteration);
         }
-        let results = self.graph(body.graph, values)?;
+        Ok(Entry {
+            graph: body.graph,
+            values,
+        })
+    }
+
+    fn leave(&mut self, at: At, body: &Body, iteration: u64) {
+        let node = at.node(self.model);
         for observer in self.observers.iter_mut() {
             observer.leave(node, body, iteration);
         }
-        Ok(results)
     }
 
     fn iterations(
         &mut self,
         at: At,
         role: Role,
-        body: &Body,
+        body: &'r Body,
         inputs: &[&Tensor],
-    ) -> Result<Tensors> {
-        let failed = |model, message: String| At::error(at, model, Kind::Eval, message);
-        let wiring = &body.wiring;
+    ) -> Result<Next<'r>> {
         let mut most = self.limits.loop_trips;
         let mut go_on = true;
         let mut limited = true;
@@ -133,54 +186,52 @@ impl Run<'_, '_> {
                 .map(|(_, parts)| parts.count as u64)
                 .min();
             let Some(count) = count else {
-                return Err(failed(self.model, "no input is cut into parts".to_owned()));
+                let message = "no input is cut into parts";
+                return Err(at.error(self.model, Kind::Eval, message));
             };
             if count <= most {
                 (most, limited) = (count, false);
             }
         }
-        let mut states = Results::new();
-        let mut joined: Vec<Vec<Tensor>> = vec![Vec::new(); wiring.yields.len()];
-        let mut iteration = 0;
-        while go_on && iteration < most {
-            let mut values = Vec::with_capacity(wiring.feeds.len());
-            for (index, (feed, cut)) in wiring.feeds.iter().zip(&cuts).enumerate() {
-                values.push(match (*feed, cut) {
-                    (
-                        Feed::Whole {
-                            back: Some(back), ..
-                        },
-                        _,
-                    ) if iteration > 0 => states[back].clone(),
-                    (Feed::Part { input, .. }, Some((axis, parts))) => {
-                        self.part(at, inputs[input], *axis, *parts, iteration)?
-                    }
-                    (Feed::Whole { input, .. } | Feed::Part { input, .. }, _) => {
-                        inputs[input].clone()
-                    }
-                    (Feed::Iteration, _) => self.iteration(at, body, index, iteration)?,
-                });
-            }
-            let results = self.body(at, body, iteration, values)?;
-            for (taken, joined) in wiring.yields.iter().zip(&mut joined) {
-                if taken.joined.is_some() {
-                    joined.push(results[taken.result].clone());
-                }
-            }
-            if let Some(condition) = wiring.condition {
-                go_on = self.condition(at, &results[condition])?;
-            }
-            for state in std::mem::replace(&mut states, results) {
-                self.pool().release(state);
-            }
-            iteration += 1;
+        let iterations = Iterations {
+            body,
+            cuts,
+            most,
+            limited,
+            go_on,
+            iteration: 0,
+            states: Results::new(),
+            joined: vec![Vec::new(); body.wiring.yields.len()],
+        };
+        self.iterate(at, Box::new(iterations), inputs)
+    }
+
+    /// Begins the next iteration, or ends.
+    fn iterate(
+        &mut self,
+        at: At,
+        iterations: Box<Iterations<'r>>,
+        inputs: &[&Tensor],
+    ) -> Result<Next<'r>> {
+        let Iterations {
+            body,
+            go_on,
+            most,
+            iteration,
+            ..
+        } = *iterations;
+        if go_on && iteration < most {
+            let values = self.values(at, &iterations, inputs)?;
+            let entry = self.enter(at, body, iteration, values)?;
+            return Ok(Next::Body(Waiting::Iterations(iterations), entry));
         }
-        if go_on && limited {
+        if go_on && iterations.limited {
             let message = format!("the loop has not ended after {most} iterations, the limit");
             return Err(at.error(self.model, Kind::Limit, message));
         }
+        let Iterations { states, joined, .. } = *iterations;
         let mut outputs = Tensors::new();
-        for (taken, parts) in wiring.yields.iter().zip(joined) {
+        for (taken, parts) in body.wiring.yields.iter().zip(joined) {
             outputs.push(match taken.joined {
                 Some(slice) => self.join(at, body, taken.result, slice, parts)?,
                 None => match states.get(taken.result) {
@@ -192,7 +243,65 @@ impl Run<'_, '_> {
         for state in states {
             self.pool().release(state);
         }
-        Ok(outputs)
+        self.done(at, outputs)
+    }
+
+    /// What goes into the body in the next iteration.
+    fn values(
+        &mut self,
+        at: At,
+        iterations: &Iterations<'r>,
+        inputs: &[&Tensor],
+    ) -> Result<Vec<Tensor>> {
+        let Iterations {
+            body,
+            cuts,
+            iteration,
+            states,
+            ..
+        } = iterations;
+        let feeds = &body.wiring.feeds;
+        let mut values = Vec::with_capacity(feeds.len());
+        for (index, (feed, cut)) in feeds.iter().zip(cuts).enumerate() {
+            values.push(match (*feed, cut) {
+                (
+                    Feed::Whole {
+                        back: Some(back), ..
+                    },
+                    _,
+                ) if *iteration > 0 => states[back].clone(),
+                (Feed::Part { input, .. }, Some((axis, parts))) => {
+                    self.part(at, inputs[input], *axis, *parts, *iteration)?
+                }
+                (Feed::Whole { input, .. } | Feed::Part { input, .. }, _) => inputs[input].clone(),
+                (Feed::Iteration, _) => self.iteration(at, body, index, *iteration)?,
+            });
+        }
+        Ok(values)
+    }
+
+    /// Takes what an iteration gave.
+    fn iterated(
+        &mut self,
+        at: At,
+        iterations: &mut Iterations<'r>,
+        results: Results,
+    ) -> Result<()> {
+        let wiring = &iterations.body.wiring;
+        self.leave(at, iterations.body, iterations.iteration);
+        for (taken, joined) in wiring.yields.iter().zip(&mut iterations.joined) {
+            if taken.joined.is_some() {
+                joined.push(results[taken.result].clone());
+            }
+        }
+        if let Some(condition) = wiring.condition {
+            iterations.go_on = self.condition(at, &results[condition])?;
+        }
+        for state in std::mem::replace(&mut iterations.states, results) {
+            self.pool().release(state);
+        }
+        iterations.iteration += 1;
+        Ok(())
     }
 
     /// The axis and the parts of each input that is cut.

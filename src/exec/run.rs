@@ -2,6 +2,7 @@
 
 use smallvec::SmallVec;
 
+use super::control::{Entry, Next, Waiting};
 use super::observer::{Control, Observer};
 use super::plan::Plan;
 use super::pool::{Pool, unexpected};
@@ -9,7 +10,7 @@ use super::state::State;
 use super::workspace::{Slots, Tensors, Workspace};
 use crate::error::{Error, Kind, Place, Result};
 use crate::graph::infer::{Fact, describe};
-use crate::graph::{Node, NodeId, Operation};
+use crate::graph::{Graph, Node, NodeId, Operation};
 use crate::limits::{self, Limits, Watch};
 use crate::model::Model;
 use crate::op::{Input, Io, Op, OpErrorKind, Output, Outputs, Role};
@@ -17,6 +18,37 @@ use crate::tensor::{Shape, Tensor};
 
 /// The outputs of a graph.
 pub(crate) type Results = SmallVec<[Tensor; 2]>;
+
+/// A graph that is being evaluated. The graphs whose layers wait for it lie below it on a stack of
+/// their own: bodies may be nested deeper than a thread's stack allows.
+struct Frame<'r> {
+    index: usize,
+    graph: &'r Graph,
+    plan: &'r Plan,
+    slots: Slots,
+    /// How many nodes are done.
+    done: usize,
+    /// The next node, while its body is evaluated.
+    waiting: Option<Waiting<'r>>,
+    /// What the body gave.
+    results: Results,
+}
+
+impl Frame<'_> {
+    /// The node to go on with: constants come first, but observers see the order of the file.
+    fn next(&self, watched: bool) -> Option<NodeId> {
+        if watched {
+            return (self.done < self.graph.nodes.len()).then(|| NodeId::new(self.done));
+        }
+        let Plan {
+            constants, steps, ..
+        } = self.plan;
+        match constants.get(self.done) {
+            Some(id) => Some(*id),
+            None => steps.get(self.done - constants.len()).copied(),
+        }
+    }
+}
 
 pub(crate) struct Run<'r, 'o> {
     pub(super) model: &'r Model,
@@ -59,7 +91,7 @@ impl<'r, 'o> Run<'r, 'o> {
     ) -> Result<Results> {
         self.watch.check()?;
         self.check_outputs()?;
-        let outputs = self.graph(0, inputs)?;
+        let outputs = self.graphs(inputs)?;
         let bytes = outputs.iter().map(|output| output.byte_len() as u64);
         let bytes = bytes.fold(0, u64::saturating_add);
         if bytes > self.limits.output_bytes {
@@ -108,100 +140,145 @@ impl<'r, 'o> Run<'r, 'o> {
         &mut self.workspace.pool
     }
 
-    /// Evaluates the graph at `index` of the model.
-    pub(super) fn graph(
-        &mut self,
-        index: usize,
-        inputs: impl IntoIterator<Item = Tensor>,
-    ) -> Result<Results> {
-        let model = self.model;
-        let graph = &model.graphs()[index];
-        let plan = model.plan(index);
-        let watched = !self.observers.is_empty();
+    /// Evaluates the model's graph, and the bodies that its layers come to.
+    fn graphs(&mut self, inputs: impl IntoIterator<Item = Tensor>) -> Result<Results> {
+        let mut frame = self.begin(0, inputs);
+        let mut outer: Vec<Frame<'r>> = Vec::new();
+        loop {
+            if let Some(Entry { graph, values }) = self.advance(&mut frame)? {
+                let inner = self.begin(graph, values);
+                outer.push(std::mem::replace(&mut frame, inner));
+                continue;
+            }
+            let results = self.end(frame);
+            let Some(holder) = outer.pop() else {
+                return Ok(results);
+            };
+            frame = Frame { results, ..holder };
+        }
+    }
+
+    /// Begins with the graph at `index` of the model.
+    fn begin(&mut self, index: usize, inputs: impl IntoIterator<Item = Tensor>) -> Frame<'r> {
+        let graph = &self.model.graphs()[index];
         let mut slots = self.workspace.take(index, graph.nodes.len());
         for (input, tensor) in graph.inputs().iter().zip(inputs) {
             slots[input.node.index()].push(tensor);
         }
-        if watched {
-            for (id, _) in graph.nodes() {
-                self.step(At { graph: index, id }, plan, &mut slots)?;
-            }
-        } else {
-            for &id in &plan.constants {
-                if slots[id.index()].is_empty() {
-                    self.node(At { graph: index, id }, &mut slots)?;
-                }
-            }
-            for &id in &plan.steps {
-                self.step(At { graph: index, id }, plan, &mut slots)?;
-            }
+        Frame {
+            index,
+            graph,
+            plan: self.model.plan(index),
+            slots,
+            done: 0,
+            waiting: None,
+            results: Results::new(),
         }
+    }
+
+    /// The outputs of a graph of which every node is done.
+    fn end(&mut self, frame: Frame<'r>) -> Results {
+        let Frame { graph, slots, .. } = frame;
         let outputs = graph.outputs().iter();
         let tensors = outputs.map(|output| slots[output.node.index()][0].clone());
         let tensors = tensors.collect();
-        if !watched {
+        if self.observers.is_empty() {
             // What an observer put in place of a constant must not stay.
             let results = graph.outputs().iter().map(|output| output.node);
-            self.workspace.put(index, slots, results);
+            self.workspace.put(frame.index, slots, results);
         }
-        Ok(tensors)
+        tensors
     }
 
-    /// Evaluates a node, and releases what it was the last to use.
-    fn step(&mut self, at: At, plan: &Plan, slots: &mut Slots) -> Result<()> {
-        self.node(at, slots)?;
-        for &dead in &plan.last_uses[at.id.index()] {
-            let own = plan.makes[dead as usize];
-            for tensor in slots[dead as usize].drain(..) {
-                if own {
-                    self.workspace.pool.release(tensor);
+    /// Goes on with a graph, to its end or to a body.
+    fn advance(&mut self, frame: &mut Frame<'r>) -> Result<Option<Entry>> {
+        let watched = !self.observers.is_empty();
+        while let Some(id) = frame.next(watched) {
+            // Constants stay from one evaluation to the next.
+            let kept = !watched && frame.done < frame.plan.constants.len();
+            if !kept || frame.slots[id.index()].is_empty() {
+                let entry = self.node(id, frame)?;
+                if entry.is_some() {
+                    return Ok(entry);
+                }
+            }
+            frame.done += 1;
+            for &dead in &frame.plan.last_uses[id.index()] {
+                let own = frame.plan.makes[dead as usize];
+                for tensor in frame.slots[dead as usize].drain(..) {
+                    if own {
+                        self.workspace.pool.release(tensor);
+                    }
                 }
             }
         }
-        Ok(())
+        Ok(None)
     }
 
-    fn node(&mut self, at: At, slots: &mut Slots) -> Result<()> {
+    /// Evaluates a node, or goes on with one that waited for its body.
+    fn node(&mut self, id: NodeId, frame: &mut Frame<'r>) -> Result<Option<Entry>> {
         let model = self.model;
+        let at = At {
+            graph: frame.index,
+            id,
+        };
         let node = at.node(model);
         let (Operation::Known { op, .. } | Operation::Joined { op, .. }) = node.operation() else {
             return Err(at.error(model, Kind::Unsupported, "the operation is not supported"));
         };
         // Producers stand before their consumers.
-        let (earlier, this) = slots.split_at_mut(at.id.index());
+        let (earlier, this) = frame.slots.split_at_mut(id.index());
         let inputs = inputs(earlier, model, at)?;
-        let mut replaced = None;
-        for observer in self.observers.iter_mut() {
-            match observer.before(node, &inputs) {
-                Control::Continue => {}
-                Control::Replace(tensors) => replaced = Some(replacement(model, at, tensors)?),
-                Control::Stop => return Err(stopped(model, at)),
-            }
-        }
-        if let Some(tensors) = replaced {
-            this[0] = tensors;
+        let outputs = if let Some(waiting) = frame.waiting.take() {
+            let results = std::mem::take(&mut frame.results);
+            self.resume(at, waiting, results, &inputs)?
+        } else if let Some(tensors) = self.before(at, &inputs)? {
+            Next::Done(tensors)
         } else {
             match op.role() {
-                Role::Parameter => {}
+                // The caller has put its value there.
+                Role::Parameter => Next::Done(std::mem::take(&mut this[0])),
                 Role::If | Role::Loop | Role::TensorIterator => {
-                    this[0] = self.control(at, op.role(), &inputs)?;
+                    self.control(at, op.role(), &inputs)?
                 }
-                Role::ReadValue => this[0] = self.read_value(at, &**op, &inputs)?,
+                Role::ReadValue => Next::Done(self.read_value(at, &**op, &inputs)?),
                 Role::Assign | Role::Inner | Role::Result => {
                     let pool = &mut self.workspace.pool;
-                    this[0] = evaluate(model, at, &**op, &inputs, pool)?;
+                    Next::Done(evaluate(model, at, &**op, &inputs, pool)?)
                 }
             }
-            if let (Role::Assign, Some(variable)) = (op.role(), op.variable()) {
-                self.assigned.set(variable, this[0][0].clone());
+        };
+        match outputs {
+            Next::Done(tensors) => this[0] = tensors,
+            Next::Body(waiting, entry) => {
+                frame.waiting = Some(waiting);
+                return Ok(Some(entry));
             }
+        }
+        if let (Role::Assign, Some(variable)) = (op.role(), op.variable()) {
+            self.assigned.set(variable, this[0][0].clone());
         }
         drop(inputs);
         // A kernel that was told to end leaves anything behind.
         if let Err(stop) = self.watch.check() {
             return Err(at.error(model, stop.kind(), stop.message()));
         }
-        self.after(at, slots)
+        self.after(at, &mut frame.slots)?;
+        Ok(None)
+    }
+
+    /// What an observer gives in place of a node's outputs.
+    fn before(&mut self, at: At, inputs: &[&Tensor]) -> Result<Option<Tensors>> {
+        let (model, node) = (self.model, at.node(self.model));
+        let mut replaced = None;
+        for observer in self.observers.iter_mut() {
+            match observer.before(node, inputs) {
+                Control::Continue => {}
+                Control::Replace(tensors) => replaced = Some(replacement(model, at, tensors)?),
+                Control::Stop => return Err(stopped(model, at)),
+            }
+        }
+        Ok(replaced)
     }
 
     fn after(&mut self, at: At, slots: &mut Slots) -> Result<()> {

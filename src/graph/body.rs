@@ -1,5 +1,7 @@
 //! The bodies of If, Loop and TensorIterator, and how values pass in and out of them.
 
+use std::collections::HashMap;
+
 use super::{Graph, Terminal};
 
 /// Which body of its layer it is.
@@ -131,12 +133,18 @@ impl Body {
     /// # Errors
     /// What the port map names, and the body or the layer does not have.
     pub(crate) fn wire(&self, body: &Graph, inputs: usize) -> Result<Wiring, String> {
-        let find = |terminals: &[Terminal], id: u64, what: &str| {
-            let found = terminals.iter().position(|t| body.node(t.node).id == id);
+        let places = |terminals: &[Terminal]| -> HashMap<u64, usize> {
+            // Of two with one id the first counts.
+            let ids = terminals.iter().map(|t| body.node(t.node).id).enumerate();
+            ids.rev().map(|(index, id)| (id, index)).collect()
+        };
+        let find = |places: &HashMap<u64, usize>, id: u64, what: &str| {
+            let found = places.get(&id).copied();
             found.ok_or_else(|| format!("the port map names {what} {id}, the body has none"))
         };
-        let parameter = |id| find(&body.inputs, id, "Parameter");
-        let result = |id| find(&body.outputs, id, "Result");
+        let (parameters, results) = (places(&body.inputs), places(&body.outputs));
+        let parameter = |id| find(&parameters, id, "Parameter");
+        let result = |id| find(&results, id, "Result");
         let mut feeds = vec![None; body.inputs.len()];
         for entry in &self.ports.inputs {
             let input = usize::try_from(entry.external_port_id).ok();

@@ -7,16 +7,68 @@ use super::{Body, Node};
 use crate::op::{Input, OpError, Output, Role, bail, ensure, normalize_axis};
 use crate::tensor::{Dimension, ElementType, PartialShape, Tensor};
 
-impl Inference<'_> {
-    /// The outputs of a layer with bodies.
+/// What goes into a graph that is to be inferred.
+#[derive(Default)]
+pub(super) struct Entry {
+    pub(super) graph: usize,
+    /// The facts of its inputs, where they are not the graph's own.
+    pub(super) parameters: Vec<Option<Fact>>,
+}
+
+/// A layer that waits until one of its bodies is inferred.
+pub(super) enum Waiting<'g> {
+    If(Branches<'g>),
+    Iterations(Iterations<'g>),
+}
+
+pub(super) struct Branches<'g> {
+    bodies: [&'g Body; 2],
+    condition: Option<bool>,
+    /// What the first body gives, while the second is inferred.
+    first: Option<Vec<Fact>>,
+}
+
+pub(super) struct Iterations<'g> {
+    body: &'g Body,
+    /// The trip count and the condition of a Loop, as far as they are known.
+    limits: Option<(Option<i64>, Option<bool>)>,
+    /// What goes into the body. Its states are widened until they are no narrower than what it
+    /// makes of them.
+    parameters: Vec<Option<Fact>>,
+    /// How often it was inferred before.
+    attempt: usize,
+    /// How many nodes had been refused before the body was inferred.
+    refused: usize,
+}
+
+/// What inference of a layer with bodies does next.
+pub(super) enum Next<'g> {
+    /// It waits for a body.
+    Body(Waiting<'g>, Entry),
+    /// It is done.
+    Done(Fact),
+}
+
+impl<'g> Inference<'g> {
+    /// Begins with a layer that has bodies.
     pub(super) fn control(
         &mut self,
-        node: &Node,
+        node: &'g Node,
         role: Role,
         inputs: &[Input<'_>],
-    ) -> Result<Fact, OpError> {
+    ) -> Result<Next<'g>, OpError> {
         match (role, &node.bodies[..]) {
-            (Role::If, [one, other]) => self.branches([one, other], inputs),
+            (Role::If, [one, other]) => {
+                let Some(condition) = inputs.first() else {
+                    bail!("expected at least 1 input (condition), got none");
+                };
+                let branches = Branches {
+                    bodies: [one, other],
+                    condition: boolean(condition, "the condition")?,
+                    first: None,
+                };
+                branches.enter(one, inputs)
+            }
             (Role::Loop, [body]) => {
                 let [trips, condition, ..] = inputs else {
                     bail!(
@@ -33,61 +85,104 @@ impl Inference<'_> {
         }
     }
 
-    fn branches(&mut self, bodies: [&Body; 2], inputs: &[Input<'_>]) -> Result<Fact, OpError> {
-        let Some(condition) = inputs.first() else {
-            bail!("expected at least 1 input (condition), got none");
-        };
-        let condition = boolean(condition, "the condition")?;
-        let mut branches = Vec::new();
-        for body in bodies {
-            let parameters = body
-                .wiring
-                .feeds
-                .iter()
-                .map(|feed| parameter(*feed, inputs));
-            let parameters = parameters.collect::<Result<_, _>>()?;
-            self.graph(body.graph, parameters);
-            let results = body.wiring.yields.iter();
-            let results: Vec<Fact> = results.map(|y| self.result(body.graph, y.result)).collect();
-            branches.push((body.kind == super::BodyKind::Then, results));
+    /// Goes on with a layer of which a body was inferred.
+    pub(super) fn resume(
+        &mut self,
+        waiting: Waiting<'g>,
+        inputs: &[Input<'_>],
+    ) -> Result<Next<'g>, OpError> {
+        match waiting {
+            Waiting::If(branches) => self.branched(branches, inputs),
+            Waiting::Iterations(iterations) => self.iterated(iterations, inputs),
         }
-        let (one, other) = (&branches[0].1, &branches[1].1);
-        ensure!(
-            one.len() == other.len(),
-            "the branches have {} and {} outputs, expected as many",
-            one.len(),
-            other.len()
-        );
-        let taken = branches.iter().find(|(then, _)| Some(*then) == condition);
-        let facts = match taken {
-            Some((_, facts)) => facts.clone(),
-            None => one
-                .iter()
-                .zip(other)
-                .map(|(a, b)| Ok(Fact::of(union(&a.outputs[0], &b.outputs[0])?)))
-                .collect::<Result<_, OpError>>()?,
-        };
-        Ok(joined(facts))
     }
 
-    /// `limits` are the trip count and the condition of a Loop, as far as they are known.
+    /// A layer with iterations that is to be inferred anew, its states open.
+    pub(super) fn give_up(&mut self, waiting: &mut Waiting<'g>) -> Option<Entry> {
+        let Waiting::Iterations(iterations) = waiting else {
+            return None;
+        };
+        self.refused.truncate(iterations.refused);
+        open_states(&iterations.body.wiring, &mut iterations.parameters);
+        Some(iterations.entry())
+    }
+
+    fn branched(
+        &mut self,
+        mut branches: Branches<'g>,
+        inputs: &[Input<'_>],
+    ) -> Result<Next<'g>, OpError> {
+        let [one, other] = branches.bodies;
+        let results = |body: &Body| -> Vec<Fact> {
+            let results = body.wiring.yields.iter();
+            results.map(|y| self.result(body.graph, y.result)).collect()
+        };
+        let Some(first) = branches.first.take() else {
+            branches.first = Some(results(one));
+            return branches.enter(other, inputs);
+        };
+        let second = results(other);
+        ensure!(
+            first.len() == second.len(),
+            "the branches have {} and {} outputs, expected as many",
+            first.len(),
+            second.len()
+        );
+        let taken = |body: &Body| Some(body.kind == super::BodyKind::Then) == branches.condition;
+        let facts = if taken(one) {
+            first
+        } else if taken(other) {
+            second
+        } else {
+            let both = first.iter().zip(&second);
+            both.map(|(a, b)| Ok(Fact::of(union(&a.outputs[0], &b.outputs[0])?)))
+                .collect::<Result<_, OpError>>()?
+        };
+        Ok(Next::Done(joined(facts)))
+    }
+
     fn iterations(
         &mut self,
-        body: &Body,
+        body: &'g Body,
         inputs: &[Input<'_>],
         limits: Option<(Option<i64>, Option<bool>)>,
-    ) -> Result<Fact, OpError> {
+    ) -> Result<Next<'g>, OpError> {
         let wiring = &body.wiring;
         ensure!(
             limits.is_none() || wiring.condition.is_some(),
             "the port map names no output with the purpose execution_condition"
         );
-        let parameters: Vec<Option<Fact>> = wiring
-            .feeds
-            .iter()
-            .map(|feed| parameter(*feed, inputs))
-            .collect::<Result<_, _>>()?;
-        let states = self.settle(body, parameters)?;
+        let mut parameters = parameters(wiring, inputs)?;
+        if self.patience == 0 {
+            open_states(wiring, &mut parameters);
+        }
+        let iterations = Iterations {
+            body,
+            limits,
+            parameters,
+            attempt: 0,
+            refused: self.refused.len(),
+        };
+        Ok(iterations.enter())
+    }
+
+    fn iterated(
+        &mut self,
+        mut iterations: Iterations<'g>,
+        inputs: &[Input<'_>],
+    ) -> Result<Next<'g>, OpError> {
+        if self.widen(&mut iterations)? {
+            self.refused.truncate(iterations.refused);
+            iterations.attempt += 1;
+            return Ok(iterations.enter());
+        }
+        let Iterations {
+            body,
+            limits,
+            parameters: states,
+            ..
+        } = iterations;
+        let wiring = &body.wiring;
         let parts = parts(wiring, inputs)?;
         let goes_on = wiring.condition.map(|result| {
             let fact = self.result(body.graph, result);
@@ -123,52 +218,28 @@ impl Inference<'_> {
                 None => inferred,
             }));
         }
-        Ok(joined(facts))
+        Ok(Next::Done(joined(facts)))
     }
 
-    /// Infers a body until its states are no wider than what it makes of them.
-    fn settle(
-        &mut self,
-        body: &Body,
-        mut parameters: Vec<Option<Fact>>,
-    ) -> Result<Vec<Option<Fact>>, OpError> {
-        let wiring = &body.wiring;
-        let state = |feed: &Feed| match *feed {
-            Feed::Whole { back, .. } => back,
-            _ => None,
-        };
-        if self.patience == 0 {
-            for (parameter, feed) in parameters.iter_mut().zip(&wiring.feeds) {
-                if let (Some(fact), Some(_)) = (parameter, state(feed)) {
-                    fact.outputs[0].shape = PartialShape::dynamic();
-                }
+    /// Widens the states of a body by what it makes of them; tells whether they were too narrow.
+    fn widen(&mut self, iterations: &mut Iterations<'g>) -> Result<bool, OpError> {
+        let body = iterations.body;
+        let mut wider = false;
+        for (parameter, feed) in iterations.parameters.iter_mut().zip(&body.wiring.feeds) {
+            let (Some(parameter), Some(result)) = (parameter, state(feed)) else {
+                continue;
+            };
+            let made = self.result(body.graph, result).outputs.remove(0);
+            let state = &mut parameter.outputs[0];
+            let mut both = union(state, &made)?;
+            if iterations.attempt >= 2 && both != *state {
+                // It grows with every iteration.
+                both.shape = open(&both.shape, &state.shape);
             }
+            wider |= both != *state;
+            *state = both;
         }
-        for attempt in 0.. {
-            let before = self.refused.len();
-            self.graph(body.graph, parameters.clone());
-            let mut wider = false;
-            for (parameter, feed) in parameters.iter_mut().zip(&wiring.feeds) {
-                let (Some(parameter), Some(result)) = (parameter, state(feed)) else {
-                    continue;
-                };
-                let made = self.result(body.graph, result).outputs.remove(0);
-                let state = &mut parameter.outputs[0];
-                let mut both = union(state, &made)?;
-                if attempt >= 2 && both != *state {
-                    // It grows with every iteration.
-                    both.shape = open(&both.shape, &state.shape);
-                }
-                wider |= both != *state;
-                *state = both;
-            }
-            if !wider {
-                break;
-            }
-            self.refused.truncate(before);
-            self.patience = self.patience.saturating_sub(1);
-        }
-        Ok(parameters)
+        Ok(wider)
     }
 
     /// What is known of a Result of a body.
@@ -181,6 +252,53 @@ impl Inference<'_> {
         fact.settled = false;
         fact
     }
+}
+
+impl<'g> Branches<'g> {
+    fn enter(self, body: &Body, inputs: &[Input<'_>]) -> Result<Next<'g>, OpError> {
+        let entry = Entry {
+            graph: body.graph,
+            parameters: parameters(&body.wiring, inputs)?,
+        };
+        Ok(Next::Body(Waiting::If(self), entry))
+    }
+}
+
+impl<'g> Iterations<'g> {
+    fn entry(&self) -> Entry {
+        Entry {
+            graph: self.body.graph,
+            parameters: self.parameters.clone(),
+        }
+    }
+
+    fn enter(self) -> Next<'g> {
+        let entry = self.entry();
+        Next::Body(Waiting::Iterations(self), entry)
+    }
+}
+
+/// The Result that a Parameter's value comes from after the first iteration.
+fn state(feed: &Feed) -> Option<usize> {
+    match *feed {
+        Feed::Whole { back, .. } => back,
+        _ => None,
+    }
+}
+
+/// Makes states what they are in any iteration.
+fn open_states(wiring: &Wiring, parameters: &mut [Option<Fact>]) {
+    for (parameter, feed) in parameters.iter_mut().zip(&wiring.feeds) {
+        if let (Some(fact), Some(_)) = (parameter, state(feed)) {
+            fact.outputs[0] = Output::new(ElementType::Dynamic, PartialShape::dynamic());
+        }
+    }
+}
+
+/// What a body's Parameters are, going by the layer's inputs.
+fn parameters(wiring: &Wiring, inputs: &[Input<'_>]) -> Result<Vec<Option<Fact>>, OpError> {
+    let feeds = wiring.feeds.iter();
+    feeds.map(|feed| parameter(*feed, inputs)).collect()
 }
 
 /// What a body's Parameter is in an iteration, going by the layer's inputs.

@@ -7,9 +7,10 @@ use std::borrow::Cow;
 
 use smallvec::SmallVec;
 
+use super::control::{Entry, Next, Waiting};
 use super::known::{Known, KnownOutputs, known_outputs};
 use super::{Graph, Node, NodeId, Operation};
-use crate::limits::{self, Watch};
+use crate::limits::{self, Stop, Watch};
 use crate::op::{Input, OpError, OpErrorKind, Output, Outputs, Role};
 use crate::tensor::{Dimension, ElementType, PartialShape, Symbol};
 
@@ -51,7 +52,7 @@ impl Facts {
     pub(crate) fn infer(graphs: &[Graph]) -> (Self, Vec<Refused>) {
         let mut inference = Inference::new(graphs);
         if !graphs.is_empty() {
-            inference.graph(0, Vec::new());
+            inference.walk();
         }
         let mut refused = inference.refused;
         let facts = Self(inference.facts);
@@ -88,6 +89,9 @@ impl Facts {
     }
 }
 
+/// However small a model is, so many nodes of bodies are inferred before patience ends.
+const LEAST_PATIENCE: usize = 10_000;
+
 /// One pass over the graphs of a model.
 pub(super) struct Inference<'g> {
     pub(super) graphs: &'g [Graph],
@@ -95,54 +99,127 @@ pub(super) struct Inference<'g> {
     pub(super) refused: Vec<Refused>,
     /// The next symbol to give.
     symbols: u32,
-    /// How many more times bodies are inferred again for a better answer.
+    /// How many more nodes of bodies are inferred for a better answer: a body is inferred more than
+    /// once, and in each of these times the bodies in it are.
     pub(super) patience: usize,
     watch: Watch,
     /// The most dimensions of a shape.
     rank: usize,
 }
 
+/// A graph that is being inferred. The graphs whose layers wait for it lie below it on a stack of
+/// their own: bodies may be nested deeper than a thread's stack allows.
+struct Walk<'g> {
+    index: usize,
+    graph: &'g Graph,
+    /// For each node, its fact if it is an input that is not what the graph itself says.
+    given: Vec<Option<Fact>>,
+    /// The facts of the nodes before the next one.
+    facts: Vec<Fact>,
+    /// The next node, while its bodies are inferred.
+    waiting: Option<Waiting<'g>>,
+}
+
+impl<'g> Walk<'g> {
+    fn new(graphs: &'g [Graph], entry: Entry) -> Self {
+        let graph = &graphs[entry.graph];
+        let mut given: Vec<Option<Fact>> = vec![None; graph.nodes.len()];
+        for (terminal, fact) in graph.inputs.iter().zip(entry.parameters) {
+            given[terminal.node.index()] = fact;
+        }
+        Self {
+            index: entry.graph,
+            graph,
+            given,
+            facts: Vec::with_capacity(graph.nodes.len()),
+            waiting: None,
+        }
+    }
+}
+
 impl<'g> Inference<'g> {
     fn new(graphs: &'g [Graph]) -> Self {
+        let nodes: usize = graphs.iter().map(|graph| graph.nodes.len()).sum();
         Self {
             graphs,
             // Bodies of layers that are not supported stay as they are declared.
             facts: graphs.iter().map(declared_graph).collect(),
             refused: Vec::new(),
             symbols: first_free_symbol(graphs),
-            patience: graphs.len().saturating_mul(4),
+            patience: nodes.saturating_mul(16).max(LEAST_PATIENCE),
             watch: limits::watch(),
             rank: limits::current(|limits| limits.rank),
         }
     }
 
-    /// Infers a graph. `parameters` are the facts of its inputs, where they are not the graph's
-    /// own.
-    pub(super) fn graph(&mut self, index: usize, parameters: Vec<Option<Fact>>) {
-        let graph = &self.graphs[index];
-        let mut given: Vec<Option<Fact>> = vec![None; graph.nodes.len()];
-        for (terminal, fact) in graph.inputs.iter().zip(parameters) {
-            given[terminal.node.index()] = fact;
+    /// Infers the first graph, and the bodies that its layers have.
+    fn walk(&mut self) {
+        let mut walks = vec![Walk::new(self.graphs, Entry::default())];
+        let mut patient = true;
+        while let Some(walk) = walks.last_mut() {
+            match self.advance(walk) {
+                Ok(Some(entry)) => walks.push(Walk::new(self.graphs, entry)),
+                Ok(None) => {
+                    let done = walks.pop();
+                    done.into_iter()
+                        .for_each(|walk| self.facts[walk.index] = walk.facts);
+                }
+                // What was not met stays as it is declared.
+                Err(stop) => {
+                    let node = NodeId::new(walk.facts.len());
+                    self.refuse(walk.index, node, stop.into());
+                    return;
+                }
+            }
+            if patient && self.patience == 0 {
+                patient = false;
+                self.begin_anew(&mut walks);
+            }
         }
-        let mut facts: Vec<Fact> = Vec::with_capacity(graph.nodes.len());
-        for ((id, node), given) in graph.nodes().zip(given) {
-            let fact = match (given, self.watch.check()) {
-                (_, Err(stop)) => Err(stop.into()),
-                (Some(fact), _) => Ok(fact),
-                (None, _) => self.node(node, &facts).and_then(|fact| self.ranked(fact)),
+    }
+
+    /// Infers the outermost layer with iterations anew, and from now on every body once, whatever
+    /// comes into it in a later iteration.
+    fn begin_anew(&mut self, walks: &mut Vec<Walk<'g>>) {
+        let outermost = walks.iter_mut().enumerate().find_map(|(at, walk)| {
+            let entry = self.give_up(walk.waiting.as_mut()?)?;
+            Some((at, entry))
+        });
+        if let Some((at, entry)) = outermost {
+            walks.truncate(at + 1);
+            walks.push(Walk::new(self.graphs, entry));
+        }
+    }
+
+    /// Goes on with a graph, to its end or to a body.
+    fn advance(&mut self, walk: &mut Walk<'g>) -> Result<Option<Entry>, Stop> {
+        while let Some(node) = walk.graph.nodes.get(walk.facts.len()) {
+            self.watch.check()?;
+            let at = walk.facts.len();
+            let fact = match walk.given[at].take() {
+                Some(fact) => Ok(fact),
+                None => match self.node(node, walk.waiting.take(), &walk.facts) {
+                    Ok(Next::Body(waiting, entry)) => {
+                        walk.waiting = Some(waiting);
+                        return Ok(Some(entry));
+                    }
+                    Ok(Next::Done(fact)) => self.ranked(fact),
+                    Err(error) => Err(error),
+                },
             };
             let mut fact = fact.unwrap_or_else(|error| {
-                self.refused.push(Refused {
-                    graph: index,
-                    node: id,
-                    error,
-                });
+                self.refuse(walk.index, NodeId::new(at), error);
                 declared(node)
             });
             self.name_unknown_sizes(&mut fact.outputs);
-            facts.push(fact);
+            walk.facts.push(fact);
+            self.patience = self.patience.saturating_sub(usize::from(walk.index > 0));
         }
-        self.facts[index] = facts;
+        Ok(None)
+    }
+
+    fn refuse(&mut self, graph: usize, node: NodeId, error: OpError) {
+        self.refused.push(Refused { graph, node, error });
     }
 
     /// A fact whose shapes have no more dimensions than allowed.
@@ -160,11 +237,20 @@ impl<'g> Inference<'g> {
         }
     }
 
-    fn node(&mut self, node: &Node, facts: &[Fact]) -> Result<Fact, OpError> {
+    /// `waiting` is the node after one of its bodies was inferred.
+    fn node(
+        &mut self,
+        node: &'g Node,
+        waiting: Option<Waiting<'g>>,
+        facts: &[Fact],
+    ) -> Result<Next<'g>, OpError> {
         let (Operation::Known { op, .. } | Operation::Joined { op, .. }) = &node.operation else {
-            return Ok(declared(node));
+            return Ok(Next::Done(declared(node)));
         };
         let inputs = inputs(facts, node);
+        if let Some(waiting) = waiting {
+            return self.resume(waiting, &inputs);
+        }
         if matches!(op.role(), Role::If | Role::Loop | Role::TensorIterator) {
             return self.control(node, op.role(), &inputs);
         }
@@ -183,11 +269,11 @@ impl<'g> Inference<'g> {
                 .iter()
                 .enumerate()
                 .any(|(index, input)| decides(input) && op.infers_from(index));
-        Ok(Fact {
+        Ok(Next::Done(Fact {
             outputs,
             known,
             settled,
-        })
+        }))
     }
 
     /// Gives every unknown size an identity, so that equal sizes are seen to be equal further on.

@@ -24,7 +24,7 @@ pub(crate) use known::evaluate as evaluate_known;
 pub(crate) use order::{Cycle, order};
 pub use rt_info::{RtEntry, RtInfo};
 
-use crate::error::LayerRef;
+use crate::error::{LayerRef, innermost};
 use crate::op::{AttributeList, Op, OpDef, Role, Version};
 use crate::tensor::{ElementType, PartialShape};
 
@@ -323,14 +323,8 @@ impl Graph {
 
 /// A node with the layers whose bodies hold it, outermost first.
 pub(crate) fn layers_to(graphs: &[Graph], graph: usize, node: NodeId) -> Vec<LayerRef> {
-    let mut layers = Vec::new();
-    let mut at = Some((graph, node));
-    while let Some((graph, node)) = at {
-        layers.push(graphs[graph].node(node).layer_ref());
-        at = graphs[graph].parent;
-    }
-    layers.reverse();
-    layers
+    let outwards = std::iter::successors(Some((graph, node)), |(graph, _)| graphs[*graph].parent);
+    innermost(outwards.map(|(graph, node)| graphs[graph].node(node).layer_ref()))
 }
 
 /// Finds an input or output by name: tensor names first, then layer names.

@@ -2,11 +2,12 @@
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::IoError;
+use super::temporary::Temporary;
 use crate::Limits;
 use crate::files::{self, Unread};
 use crate::tensor::{ElementType, Shape, SharedBytes};
@@ -123,13 +124,9 @@ fn write_beside(
     content: impl FnOnce(&mut BufWriter<File>) -> Result<(), IoError>,
 ) -> Result<(), IoError> {
     let (file, temporary) = create_beside(path).map_err(|e| IoError::system("write", e))?;
-    let result = fill(file, content)
-        .and_then(|()| fs::rename(&temporary, path).map_err(|e| IoError::system("write", e)));
-    if result.is_err() {
-        // The first problem is the one worth telling.
-        let _ = fs::remove_file(&temporary);
-    }
-    result
+    fill(file, content)?;
+    let renamed = temporary.rename(path);
+    renamed.map_err(|e| IoError::system("write", e))
 }
 
 fn fill(
@@ -145,18 +142,16 @@ fn fill(
     written
 }
 
-fn create_beside(path: &Path) -> std::io::Result<(File, PathBuf)> {
+fn create_beside(path: &Path) -> std::io::Result<(File, Temporary)> {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     path.file_name().ok_or(std::io::ErrorKind::InvalidInput)?;
     loop {
         // Not of the target's name, which may be as long as names can be.
         let number = COUNTER.fetch_add(1, Ordering::Relaxed);
         let name = format!(".ovir-{}-{number}.tmp", std::process::id());
-        let temporary = path.with_file_name(name);
-        match File::create_new(&temporary) {
-            Ok(file) => return Ok((file, temporary)),
+        match Temporary::create(path.with_file_name(name)) {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
+            created => return created,
         }
     }
 }

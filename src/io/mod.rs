@@ -28,6 +28,7 @@ mod number;
 mod random;
 pub mod raw;
 pub mod safetensors;
+mod temporary;
 pub mod text;
 mod text_float;
 mod value;
@@ -38,6 +39,8 @@ use std::path::Path;
 pub use adapt::adapt;
 pub use error::{IoError, IoErrorKind};
 pub use random::Random;
+#[cfg(feature = "cli")]
+pub(crate) use temporary::remove_all as remove_temporary_files;
 pub use value::{Value, Wanted};
 
 use crate::Limits;

@@ -6,13 +6,13 @@ use super::document::{Document, Layer, Port};
 use super::problem::{Problem, Problems, Severity};
 use super::wire::{self, Wires, wire};
 use super::{BinFile, Source, compat, fragment, names, parse};
-use crate::error::{Error, Kind, LayerRef, quoted};
+use crate::error::{Error, Kind, LayerRef, innermost, quoted};
 use crate::graph::infer::{Facts, Refused, declared_shape, disagreements};
 use crate::graph::{
     Body, BodyKind, Cycle, Graph, Node, NodeId, Operation, OutputPort, Port as NodePort, layers_to,
     order,
 };
-use crate::limits::Limits;
+use crate::limits::{self, Limits};
 use crate::op::attrs::Attr;
 use crate::op::{LayerData, ReadError, Role};
 use crate::ops;
@@ -206,7 +206,12 @@ impl<'d, 'a> NetBuilder<'d, 'a, '_, '_> {
             ..Graph::default()
         };
         graph.nodes.reserve(sorted.len());
+        let watch = limits::watch();
         for &layer in &sorted {
+            if let Err(stop) = watch.check() {
+                self.error(stop.kind(), layer, stop.message().to_owned());
+                return Graph::default();
+            }
             let node = self.node(layer, &wires, &position);
             position[layer] = Some(graph.push(node));
         }
@@ -391,15 +396,8 @@ fn holds_strings(attributes: &[Attr<'_>]) -> bool {
 
 /// The layer with the layers whose bodies hold it, outermost first.
 fn path(document: &Document<'_>, net: usize, layer: usize) -> Vec<LayerRef> {
-    let mut layers = Vec::new();
-    let mut at = Some((net, layer));
-    while let Some((net, index)) = at {
-        let layer = &document.nets[net].layers[index];
-        layers.push(layer.layer_ref());
-        at = document.nets[net].parent;
-    }
-    layers.reverse();
-    layers
+    let outwards = std::iter::successors(Some((net, layer)), |(net, _)| document.nets[*net].parent);
+    innermost(outwards.map(|(net, layer)| document.nets[net].layers[layer].layer_ref()))
 }
 
 fn output_port(port: &Port<'_>, v10: bool) -> OutputPort {

@@ -26,13 +26,19 @@ pub struct Problem {
 pub(crate) struct Problems<'s> {
     source: &'s Source,
     found: Vec<Problem>,
+    /// How many errors and how many warnings there were.
+    counts: [usize; 2],
 }
+
+/// No more errors, nor warnings, are told: a file may have one in every ten bytes.
+const MOST: usize = 10_000;
 
 impl<'s> Problems<'s> {
     pub(crate) fn new(source: &'s Source) -> Self {
         Self {
             source,
             found: Vec::new(),
+            counts: [0; 2],
         }
     }
 
@@ -71,6 +77,16 @@ impl<'s> Problems<'s> {
         layers: Vec<LayerRef>,
         message: String,
     ) {
+        let found = &mut self.counts[severity as usize];
+        *found += 1;
+        if *found > MOST {
+            return;
+        }
+        let message = if *found == MOST {
+            "there are more problems of this kind, which are not told".to_owned()
+        } else {
+            message
+        };
         let mut place = self.source.place(offset);
         place.layers = layers;
         let error = Error::at(place, kind, message);

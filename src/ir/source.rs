@@ -13,7 +13,7 @@ use crate::limits::Limits;
 pub struct Source {
     name: Arc<str>,
     text: String,
-    line_starts: OnceLock<Vec<usize>>,
+    index: OnceLock<Index>,
 }
 
 impl Source {
@@ -32,7 +32,7 @@ impl Source {
         Self {
             name,
             text: String::new(),
-            line_starts: OnceLock::new(),
+            index: OnceLock::new(),
         }
     }
 
@@ -51,7 +51,7 @@ impl Source {
         Ok(Self {
             name,
             text,
-            line_starts: OnceLock::new(),
+            index: OnceLock::new(),
         })
     }
 
@@ -67,16 +67,12 @@ impl Source {
 
     /// Line and column of a byte offset, both counted from 1, the column in characters.
     pub fn line_column(&self, offset: usize) -> (usize, usize) {
-        let starts = self.line_starts.get_or_init(|| {
-            let breaks = self.text.bytes().enumerate();
-            std::iter::once(0)
-                .chain(breaks.filter(|&(_, b)| b == b'\n').map(|(i, _)| i + 1))
-                .collect()
-        });
-        let line = starts.partition_point(|&start| start <= offset).max(1);
-        let start = starts.get(line - 1).copied().unwrap_or(0);
+        let index = self.index.get_or_init(|| Index::new(&self.text));
+        let line = index.lines.partition_point(|&start| start <= offset).max(1);
+        let start = index.lines.get(line - 1).copied().unwrap_or(0);
         let end = self.text.floor_char_boundary(offset.max(start));
-        (line, self.text[start..end].chars().count() + 1)
+        let before = |at| index.characters_before(&self.text, at);
+        (line, before(end) - before(start) + 1)
     }
 
     /// The place of a byte offset.
@@ -88,6 +84,46 @@ impl Source {
             layers: Vec::new(),
         }
     }
+}
+
+/// Characters are counted ahead for every so many bytes: a document may be one line.
+const BLOCK: usize = 1024;
+
+/// Where the lines of a text begin, and how many characters stand before each block.
+#[derive(Debug)]
+struct Index {
+    lines: Vec<usize>,
+    characters: Vec<usize>,
+}
+
+impl Index {
+    fn new(text: &str) -> Self {
+        let breaks = text.bytes().enumerate().filter(|&(_, b)| b == b'\n');
+        let mut count = 0;
+        let blocks = text.as_bytes().chunks(BLOCK).map(|block| {
+            let before = count;
+            count += characters(block);
+            before
+        });
+        Self {
+            characters: blocks.collect(),
+            lines: std::iter::once(0)
+                .chain(breaks.map(|(i, _)| i + 1))
+                .collect(),
+        }
+    }
+
+    fn characters_before(&self, text: &str, at: usize) -> usize {
+        let block = (at / BLOCK).min(self.characters.len().saturating_sub(1));
+        let before = self.characters.get(block).copied().unwrap_or(0);
+        let rest = text.as_bytes().get(block * BLOCK..at);
+        before + rest.map_or(0, characters)
+    }
+}
+
+/// How many characters begin in a piece of UTF-8.
+fn characters(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|&&b| b & 0xc0 != 0x80).count()
 }
 
 /// Decodes a document: by its byte order mark, by the zeros of UTF-16, or by its declaration.
@@ -171,5 +207,11 @@ mod tests {
             assert_eq!(source.line_column(offset), expected, "{offset}");
         }
         assert_eq!(source.line_column(4), (2, 1), "inside a character");
+        let long = format!("ab\n{}", "çd".repeat(3000));
+        let source = Source::new("m.xml".into(), long.into()).expect("text");
+        for pairs in [0, 1, 340, 341, 342, 1000, 2999, 3000] {
+            let expected = (2, 2 * pairs + 1);
+            assert_eq!(source.line_column(3 + 3 * pairs), expected, "{pairs}");
+        }
     }
 }

@@ -9,6 +9,7 @@ use super::real::Real;
 use super::scratch::with_scratch;
 use super::simd::vectorize_mut;
 use super::softmax::weights_here;
+use crate::limits::Share;
 
 /// Queries computed at a time.
 const BLOCK: usize = 128;
@@ -140,9 +141,9 @@ impl<T: Real> Attention<'_, T> {
         let count = queries.div_ceil(blocks).max(LEAST).min(most);
         out.par_chunks_mut(queries * row)
             .enumerate()
-            .for_each(|(group, out)| {
+            .share(|(group, out)| {
                 let blocks = out.par_chunks_mut(count * row).enumerate();
-                blocks.for_each(|(i, out)| self.block(group, i * count, out, heads));
+                blocks.share(|(i, out)| self.block(group, i * count, out, heads));
             });
     }
 

@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::reduce::{Accumulator, Fold, Folds, Number, Visitor};
+use crate::limits::Share;
 use crate::tensor::Tensor;
 use crate::tensor::convert::{BLOCK, Compute, narrow, widen};
 
@@ -137,7 +138,7 @@ impl<T: Number, A: Accumulator<T>> Typed<'_, T, A> {
         } else {
             out.par_chunks_mut(each * self.inner)
                 .enumerate()
-                .for_each(part);
+                .share(part);
         }
     }
 

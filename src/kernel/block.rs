@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 use smallvec::SmallVec;
 
+use crate::limits::Share;
 use crate::tensor::convert::{BLOCK, Compute, Native};
 use crate::tensor::{ElementType, Tensor};
 
@@ -288,7 +289,7 @@ fn parts<C: Compute, O: Native, const N: usize>(
     if len <= PART {
         parts.chunks_mut(part).enumerate().for_each(compute);
     } else {
-        parts.par_chunks_mut(part).enumerate().for_each(compute);
+        parts.par_chunks_mut(part).enumerate().share(compute);
     }
 }
 

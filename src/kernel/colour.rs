@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use super::moving::for_rows;
 use super::real::Real;
+use crate::limits::Share;
 
 /// An element of an image, and what it is computed in.
 pub(crate) trait Sample: Copy + Default + Send + Sync {
@@ -132,7 +133,7 @@ pub(crate) fn to_nv12<T: Sample>(image: &[T], width: usize, red: usize, y: &mut 
     let rows = image.par_chunks_exact(width * 6);
     let rows = rows.zip(y.par_chunks_exact_mut(width * 2));
     rows.zip(uv.par_chunks_exact_mut(width))
-        .for_each(|((rows, y), uv)| two_rows(rows, red, y, uv));
+        .share(|((rows, y), uv)| two_rows(rows, red, y, uv));
 }
 
 fn two_rows<T: Sample>(rows: &[T], red: usize, y: &mut [T], uv: &mut [T]) {

@@ -7,6 +7,7 @@ use super::convolve::single::{Filters, filtered};
 use super::convolve::{Sizes, Term};
 use super::gemm::{How, Matrix};
 use super::window::{Axis, Window};
+use crate::limits::Share;
 use crate::op::Finish;
 
 /// Multiplications below which work stays on the calling thread.
@@ -59,7 +60,7 @@ pub(crate) fn convolve_back<T: Term>(
         });
     } else {
         let images = out.par_chunks_mut(sizes.filters * plane).enumerate();
-        images.for_each_init(Vec::new, |tile, (image, out)| {
+        images.share_init(Vec::new, |tile, (image, out)| {
             spread(sizes, window, image, data, filters, out, tile, false);
         });
     }
@@ -106,7 +107,7 @@ fn spread<T: Term>(
                 .0
                 .par_chunks_mut(plane)
                 .zip(planes.1.par_chunks(taps * len));
-            planes.for_each(|(out, tile)| add(window, at, len, tile, out));
+            planes.share(|(out, tile)| add(window, at, len, tile, out));
         } else {
             let planes = planes.0.chunks_mut(plane).zip(planes.1.chunks(taps * len));
             planes.for_each(|(out, tile)| add(window, at, len, tile, out));
@@ -181,7 +182,7 @@ pub(crate) fn convolve_back_single(
         let planes = out.par_chunks_mut(plane).enumerate();
         planes
             .with_min_len(PART.div_ceil(plane))
-            .for_each(|(index, out)| finish(index * plane, out));
+            .share(|(index, out)| finish(index * plane, out));
     }
 }
 
@@ -255,7 +256,7 @@ fn spread_apart(
     } else {
         let jobs: Vec<_> = jobs.collect();
         jobs.into_par_iter()
-            .for_each_init(Vec::new, |tile, job| one(tile, job));
+            .share_init(Vec::new, |tile, job| one(tile, job));
     }
 }
 

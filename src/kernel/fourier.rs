@@ -9,6 +9,7 @@ use rustfft::{Fft, FftDirection, FftNum, FftPlanner};
 
 use super::moving::Odometer;
 use super::real::Real;
+use crate::limits::Share;
 
 /// Numbers below which a transform stays on the calling thread.
 const SMALL: usize = 1 << 14;
@@ -51,7 +52,7 @@ fn for_lines<A: Send, B: Send>(
     } else {
         let pieces = a.par_chunks_mut(most * a_line);
         let pieces = pieces.zip(b.par_chunks_mut(most * b_line));
-        pieces.enumerate().for_each(|(i, (a, b))| f(i * most, a, b));
+        pieces.enumerate().share(|(i, (a, b))| f(i * most, a, b));
     }
 }
 

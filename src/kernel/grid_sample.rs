@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use super::gather::{OUTSIDE, pick};
 use super::moving::{Mover, Word};
 use super::real::Real;
+use crate::limits::Share;
 use crate::op::OpError;
 
 /// Work smaller than this, in elements of the output, stays on the calling thread.
@@ -53,7 +54,7 @@ pub(crate) fn sample<T: Real, const N: usize>(
     if out.len() < PARALLEL {
         out.chunks_exact_mut(row).enumerate().for_each(plane);
     } else {
-        out.par_chunks_exact_mut(row).enumerate().for_each(plane);
+        out.par_chunks_exact_mut(row).enumerate().share(plane);
     }
 }
 
@@ -79,7 +80,7 @@ impl Mover for Nearest {
         if out.len() < PARALLEL {
             out.chunks_exact_mut(row).enumerate().for_each(plane);
         } else {
-            out.par_chunks_exact_mut(row).enumerate().for_each(plane);
+            out.par_chunks_exact_mut(row).enumerate().share(plane);
         }
         Ok(())
     }

@@ -2,6 +2,8 @@
 
 use rayon::prelude::*;
 
+use crate::limits::Share;
+
 /// Multiplications below which everything stays on the calling thread.
 const SMALL: usize = 1 << 16;
 
@@ -26,7 +28,7 @@ pub(crate) fn inverse(data: &[f32], out: &mut [f32], n: usize, transposed: bool)
     } else {
         data.par_chunks_exact(size)
             .zip(out.par_chunks_exact_mut(size))
-            .for_each(compute);
+            .share(compute);
     }
 }
 

@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use super::math;
 use super::real::Real;
+use crate::limits::Share;
 
 /// Work smaller than this, in elements, stays on the calling thread.
 const PARALLEL: usize = 1 << 15;
@@ -41,7 +42,7 @@ pub(crate) fn respond<T: Real>(
             slices.zip(squares.chunks(size * inner)).for_each(task);
         } else {
             let slices = sums.par_chunks_mut(size * inner);
-            slices.zip(squares.par_chunks(size * inner)).for_each(task);
+            slices.zip(squares.par_chunks(size * inner)).share(task);
         }
     }
     let task = |((out, data), sums): ((&mut [T], &[T]), &[T])| response.divide(data, sums, out);
@@ -51,7 +52,7 @@ pub(crate) fn respond<T: Real>(
         out.par_chunks_mut(BLOCK)
             .zip(data.par_chunks(BLOCK))
             .zip(sums.par_chunks(BLOCK))
-            .for_each(task);
+            .share(task);
     }
 }
 

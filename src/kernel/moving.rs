@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use smallvec::SmallVec;
 
 use super::scratch::try_vec;
+use crate::limits::Share;
 use crate::op::{OpError, ensure};
 use crate::tensor::{ElementType, Tensor, Text, pack};
 
@@ -132,7 +133,7 @@ pub(crate) fn for_rows<T: Send>(
     let rows = (CHUNK_BYTES / size / row).max(least).max(1);
     out.par_chunks_mut(rows.saturating_mul(row))
         .enumerate()
-        .for_each(|(i, piece)| f(i * rows, piece));
+        .share(|(i, piece)| f(i * rows, piece));
 }
 
 /// Copies a slice, in parallel if it is large.

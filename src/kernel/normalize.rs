@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 use super::moving::Odometer;
 use super::real::Real;
 use super::simd::vectorize_mut;
+use crate::limits::Share;
 
 /// Elements one thread computes at a time.
 const TASK: usize = 1 << 14;
@@ -174,7 +175,7 @@ fn parts<T: Real>(
     data.par_chunks(count * size)
         .zip(out.par_chunks_mut(count * size))
         .enumerate()
-        .for_each(task);
+        .share(task);
 }
 
 fn merge(shape: &[usize], reduced: &[bool]) -> SmallVec<[Axis; 6]> {

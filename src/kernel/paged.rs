@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use super::gemm::{Matrix, multiply_alone};
 use super::real::Real;
 use super::softmax::weights;
+use crate::limits::Share;
 
 /// Queries computed at a time.
 const BLOCK: usize = 64;
@@ -103,7 +104,10 @@ impl<T: Real> Sequence<'_, T> {
         let heads: Vec<_> = if work.saturating_mul(self.places.len()) <= SMALL {
             heads.map(|head| self.head(head)).collect()
         } else {
-            heads.into_par_iter().map(|head| self.head(head)).collect()
+            heads
+                .into_par_iter()
+                .share_map(|head| self.head(head))
+                .collect()
         };
         let row = self.heads * self.width;
         for (head, (values, weights)) in heads.into_iter().enumerate() {

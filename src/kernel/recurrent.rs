@@ -5,6 +5,7 @@ use super::gemm::{Matrix, multiply};
 use super::math;
 use super::real::Real;
 use super::simd::vectorize_mut;
+use crate::limits;
 
 /// Rows of the input that are multiplied at a time: enough to keep the product busy, few enough to
 /// stay near the processor.
@@ -154,7 +155,11 @@ impl<T: Real> Recurrence<'_, T> {
         let mut input = vec![T::zero(); most * batch * x.input];
         let mut gates = vec![T::zero(); most * batch * width];
         let mut scratch = Vec::new();
+        let watch = limits::watch();
         for first in (0..steps).step_by(most) {
+            if watch.check().is_err() {
+                return;
+            }
             let count = most.min(steps - first);
             let input = &mut input[..count * batch * x.input];
             let gates = &mut gates[..count * batch * width];

@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::real::Real;
+use crate::limits::Share;
 
 /// Work smaller than this, in elements of the output, stays on the calling thread.
 const PARALLEL: usize = 1 << 12;
@@ -89,7 +90,7 @@ pub(crate) fn each<T: Real>(out: &mut [T], size: usize, f: impl Fn(usize, &mut [
     if out.len() < PARALLEL {
         out.chunks_exact_mut(size).enumerate().for_each(task);
     } else {
-        out.par_chunks_exact_mut(size).enumerate().for_each(task);
+        out.par_chunks_exact_mut(size).enumerate().share(task);
     }
 }
 

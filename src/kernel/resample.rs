@@ -4,6 +4,7 @@
 use rayon::prelude::*;
 
 use super::real::Real;
+use crate::limits::Share;
 
 /// Work smaller than this, in elements, stays on the calling thread.
 const PARALLEL: usize = 1 << 15;
@@ -161,7 +162,7 @@ fn pieces<T: Real>(out: &mut [T], row: usize, parallel: bool, f: impl Fn(usize, 
     let rows = (TASK / row).max(1);
     out.par_chunks_mut(rows * row)
         .enumerate()
-        .for_each(|(i, out)| f(i * rows, out));
+        .share(|(i, out)| f(i * rows, out));
 }
 
 /// One resampled axis of a tensor.
@@ -212,7 +213,7 @@ pub(crate) fn resample<T: Real>(
     } else {
         data.par_chunks(from)
             .zip(out.par_chunks_mut(to))
-            .for_each(|(data, out)| part(data, out, false));
+            .share(|(data, out)| part(data, out, false));
     }
 }
 

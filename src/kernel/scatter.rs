@@ -12,6 +12,7 @@ use super::moving::{Mover, Odometer, Word, for_rows};
 pub(crate) use super::scatter_reduce::{Reduction, reduce};
 use super::scatter_slices::Lists;
 use super::simd::prefetch;
+use crate::limits::Share;
 use crate::op::OpError;
 use crate::tensor::Tensor;
 use crate::tensor::convert::{Compute, widen};
@@ -73,7 +74,7 @@ pub(super) fn scatter<P: Places, T: Send + Sync>(
     }
     let len = slab.div_ceil(threads);
     for (i, out) in out.chunks_exact_mut(slab).enumerate() {
-        out.par_chunks_mut(len).enumerate().for_each(|(k, out)| {
+        out.par_chunks_mut(len).enumerate().share(|(k, out)| {
             let start = k * len;
             begin(i * slab + start, out);
             work(&mut Piece {

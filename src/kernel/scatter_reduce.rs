@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use super::scatter::{Piece, Places, scatter};
 use super::scatter_arithmetic::Arithmetic;
 use super::scatter_slices::Lists;
+use crate::limits::Share;
 use crate::op::OpError;
 use crate::tensor::convert::{narrow, widen};
 use crate::tensor::{Class, ElementType, Tensor};
@@ -233,7 +234,7 @@ impl<P: Places> Work<'_, P> {
         let size = ty.bits() / 8;
         let data = self.data.bytes();
         let pieces = output.bytes_mut().par_chunks_mut(PIECE * size).enumerate();
-        pieces.for_each(|(i, out)| {
+        pieces.share(|(i, out)| {
             let start = i * PIECE;
             out.copy_from_slice(&data[start * size..][..out.len()]);
             let end = start + out.len() / size;
@@ -289,7 +290,7 @@ fn allocate<C: Arithmetic>(len: usize) -> Result<Vec<C>, OpError> {
 
 fn widen_all<C: Arithmetic>(tensor: &Tensor, out: &mut [C]) {
     let pieces = out.par_chunks_mut(PIECE).enumerate();
-    pieces.for_each(|(i, out)| widen(tensor, i * PIECE, out));
+    pieces.share(|(i, out)| widen(tensor, i * PIECE, out));
 }
 
 /// What is done with a function of two elements.

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use super::math;
 use super::real::Real;
 use super::simd::vectorize_mut;
+use crate::limits::Share;
 
 /// Accumulators along a line: enough for the operations to follow each other without waiting.
 const LANES: usize = 32;
@@ -53,7 +54,7 @@ pub(crate) fn softmax<T: Real>(
     if block > LARGE {
         for (i, out) in out.chunks_exact_mut(block).enumerate() {
             let parts = out.par_chunks_mut(PART).enumerate();
-            parts.for_each(|(j, out)| read(i * block + j * PART, out));
+            parts.share(|(j, out)| read(i * block + j * PART, out));
             if inner == 1 {
                 long_line(out, kind);
             } else {
@@ -79,7 +80,7 @@ pub(crate) fn softmax<T: Real>(
     if out.len() <= SMALL {
         out.chunks_mut(part).enumerate().for_each(compute);
     } else {
-        out.par_chunks_mut(part).enumerate().for_each(compute);
+        out.par_chunks_mut(part).enumerate().share(compute);
     }
 }
 
@@ -220,7 +221,7 @@ fn long_line<T: Real>(line: &mut [T], kind: Kind) {
     let sums: Vec<T> = sums.collect();
     let total = sum(&sums);
     let (share, log) = (T::one() / total, math::ln(total));
-    line.par_chunks_mut(PART).for_each(|part| match kind {
+    line.par_chunks_mut(PART).share(|part| match kind {
         Kind::Softmax => part.iter_mut().for_each(|x| *x *= share),
         Kind::Log => part.iter_mut().for_each(|x| *x -= log),
     });
@@ -341,7 +342,7 @@ fn wide_columns<T: Real>(block: &mut [T], inner: usize, kind: Kind) {
     let mut maxima = vec![T::neg_infinity(); inner];
     let read = &*block;
     let tiles = maxima.par_chunks_mut(TILE).enumerate();
-    tiles.for_each(|(i, maxima)| {
+    tiles.share(|(i, maxima)| {
         vectorize_mut(
             #[inline(always)]
             || {
@@ -351,7 +352,7 @@ fn wide_columns<T: Real>(block: &mut [T], inner: usize, kind: Kind) {
             },
         );
     });
-    block.par_chunks_mut(rows).for_each(|part| {
+    block.par_chunks_mut(rows).share(|part| {
         vectorize_mut(
             #[inline(always)]
             || {
@@ -363,7 +364,7 @@ fn wide_columns<T: Real>(block: &mut [T], inner: usize, kind: Kind) {
     });
     let mut sums = vec![T::zero(); inner];
     let read = &*block;
-    sums.par_chunks_mut(TILE).enumerate().for_each(|(i, sums)| {
+    sums.par_chunks_mut(TILE).enumerate().share(|(i, sums)| {
         vectorize_mut(
             #[inline(always)]
             || {
@@ -374,7 +375,7 @@ fn wide_columns<T: Real>(block: &mut [T], inner: usize, kind: Kind) {
             },
         );
     });
-    block.par_chunks_mut(rows).for_each(|part| {
+    block.par_chunks_mut(rows).share(|part| {
         vectorize_mut(
             #[inline(always)]
             || {

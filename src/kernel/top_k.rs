@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use super::index::Index;
 use super::moving::{Mover, Word, for_rows};
+use crate::limits::Share;
 use crate::op::OpError;
 use crate::tensor::convert::{BLOCK, Compute, widen};
 use crate::tensor::{Class, Tensor};
@@ -166,7 +167,7 @@ impl TopK {
             picked
                 .par_chunks_mut(group * self.k)
                 .enumerate()
-                .for_each(work);
+                .share(work);
         }
         picked
     }

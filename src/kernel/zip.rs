@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use super::block::{Operand, blocks};
 use super::moving::Odometer;
 use super::simd::vectorize_mut;
+use crate::limits::Share;
 use crate::op::{OpError, Repeated};
 use crate::tensor::convert::{Compute, Native};
 use crate::tensor::{Tensor, Text};
@@ -75,7 +76,7 @@ pub(crate) fn zip_repeated(
         one((0, (out, elements)));
     } else {
         let parts = out.par_chunks_mut(PART).zip(elements.par_chunks(PART));
-        parts.enumerate().for_each(one);
+        parts.enumerate().share(one);
     }
     true
 }

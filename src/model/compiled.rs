@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::{InferRequest, Model};
 use crate::error::{Error, Kind, Result};
 use crate::exec::Results;
+use crate::limits::{self, Limits, under};
 use crate::opt::{self, Budget};
 use crate::tensor::{PartialShape, Shape, Tensor};
 
@@ -18,6 +19,9 @@ pub struct CompileOptions {
     pub threads: Option<NonZeroUsize>,
     /// Bytes of constants that may be computed ahead.
     pub folded_bytes: u64,
+    /// Bounds of the constants that are computed ahead; a deadline and a token also end the
+    /// compilation itself. Evaluations have limits of their own.
+    pub limits: Limits,
     /// For how many sets of input shapes a model of open shapes is compiled at a time.
     pub shapes: usize,
 }
@@ -27,6 +31,7 @@ impl Default for CompileOptions {
         Self {
             threads: None,
             folded_bytes: 1 << 30,
+            limits: Limits::default(),
             shapes: 8,
         }
     }
@@ -82,14 +87,18 @@ impl Model {
     /// Weights are prepared by the first evaluation that uses them.
     ///
     /// # Errors
-    /// When a layer is not supported, or threads cannot be had.
+    /// When a layer is not supported, threads cannot be had, or it is ended by a limit.
     pub fn compile(&self, options: &CompileOptions) -> Result<CompiledModel> {
         self.check_supported()?;
+        under(&options.limits, || self.compiled(options))
+    }
+
+    fn compiled(&self, options: &CompileOptions) -> Result<CompiledModel> {
         let budget = Budget {
             folded_bytes: options.folded_bytes,
         };
         let prepared = self.with_graphs(opt::prepare(self.graphs(), &self.0.facts, budget));
-        let joined = prepared.joined(budget);
+        let joined = prepared.joined(budget)?;
         let pool = |threads: NonZeroUsize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.get());
             pool.build().map_err(|e| {
@@ -107,8 +116,11 @@ impl Model {
         })))
     }
 
-    fn joined(&self, budget: Budget) -> Self {
-        self.with_graphs(opt::lower(self.graphs(), &self.0.facts, budget))
+    fn joined(&self, budget: Budget) -> Result<Self> {
+        let joined = self.with_graphs(opt::lower(self.graphs(), &self.0.facts, budget));
+        // What was not computed ahead for want of time must not be missing for ever.
+        limits::watch().check()?;
+        Ok(joined)
     }
 }
 
@@ -152,7 +164,7 @@ impl CompiledModel {
         if seen[at].joined.is_none() {
             let shapes = seen[at].shapes.iter().map(PartialShape::from).enumerate();
             let exact = inner.prepared.reshape(shapes)?;
-            seen[at].joined = Some(exact.joined(inner.budget));
+            seen[at].joined = Some(exact.joined(inner.budget)?);
         }
         seen[..=at].rotate_right(1);
         Ok(seen[0]

@@ -4,9 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use super::{Format, Inner, Model};
-#[cfg(not(feature = "onnx"))]
-use crate::error::Place;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Place, Result};
 use crate::exec::Plan;
 use crate::graph::Graph;
 use crate::graph::infer::Facts;
@@ -65,8 +63,25 @@ pub(super) fn of_file(path: &Path, depth: Depth, limits: &Limits) -> Result<Insp
 ///
 /// # Errors
 /// When it cannot be read at all.
-pub(super) fn of_bytes(name: Arc<str>, document: Vec<u8>, weights: Vec<u8>) -> Result<Inspection> {
-    let (depth, limits) = (Depth::Inference, &Limits::default());
+pub(super) fn of_bytes(
+    name: Arc<str>,
+    document: Vec<u8>,
+    weights: Vec<u8>,
+    limits: &Limits,
+) -> Result<Inspection> {
+    let depth = Depth::Inference;
+    if document.len() as u64 > limits.document_bytes {
+        let place = Place {
+            file: Some(name),
+            ..Place::default()
+        };
+        let message = format!(
+            "the document has {} bytes, the limit is {}",
+            document.len(),
+            limits.document_bytes
+        );
+        return Err(Error::at(place, Kind::Limit, message));
+    }
     #[cfg(feature = "onnx")]
     if is_onnx(Path::new(&*name)) || onnx::is_model(&document) {
         let bytes = SharedBytes::new(Arc::new(document));

@@ -74,7 +74,21 @@ impl Model {
     /// # Errors
     /// The first problem that keeps the model from loading.
     pub fn from_bytes(name: &str, document: Vec<u8>, weights: Vec<u8>) -> Result<Self> {
-        inspection::of_bytes(name.into(), document, weights)?.into_model()
+        Self::from_bytes_with(name, document, weights, &Limits::default())
+    }
+
+    /// Reads a model from memory, as [`Model::from_bytes`] does, under limits of your own.
+    ///
+    /// # Errors
+    /// The first problem that keeps the model from loading.
+    pub fn from_bytes_with(
+        name: &str,
+        document: Vec<u8>,
+        weights: Vec<u8>,
+        limits: &Limits,
+    ) -> Result<Self> {
+        let read = || inspection::of_bytes(name.into(), document, weights, limits);
+        under(limits, read)?.into_model()
     }
 
     /// Reads a model with every problem in it.

@@ -1,5 +1,7 @@
 //! Evaluations that share the variables of a model.
 
+use std::collections::HashSet;
+
 use super::{CompiledModel, Model, Outputs, PortKey};
 use crate::error::{Error, Kind, Result, quoted};
 use crate::exec::{Observer, Pace, Run, State, Workspace};
@@ -180,12 +182,13 @@ impl Model {
     /// The variables that ReadValue layers read, those in bodies included.
     pub fn variables(&self) -> Vec<Variable> {
         let mut found: Vec<Variable> = Vec::new();
+        let mut seen = HashSet::new();
         for (graph, nodes) in self.graphs().iter().enumerate() {
             for (id, node) in nodes.nodes().filter(|(_, n)| n.role() == Role::ReadValue) {
                 let variable = node.op().and_then(|op| op.variable());
                 let inferred = self.inferred_in(graph, id).first();
                 if let (Some(variable), Some(inferred)) = (variable, inferred)
-                    && !found.iter().any(|v| v.id == variable)
+                    && seen.insert(variable)
                 {
                     found.push(Variable {
                         id: variable.to_owned(),

@@ -2,6 +2,7 @@
 
 use super::draft::Draft;
 use crate::graph::{Known, evaluate_known};
+use crate::limits;
 use crate::tensor::Tensor;
 
 /// A constant may become this many times as large as what it is computed from.
@@ -35,7 +36,8 @@ fn folded(draft: &Draft, index: usize, left: &mut u64) -> Option<Tensor> {
     let given: u64 = values.iter().map(|t| t.byte_len() as u64).sum();
     let elements = output.shape.to_shape()?.elements()?;
     let bytes = output.element_type.storage_bytes(elements)? as u64;
-    if bytes > *left || bytes > SMALL.max(given.saturating_mul(GROWTH)) {
+    let limit = limits::current(|limits| limits.tensor_bytes);
+    if bytes > limit || bytes > *left || bytes > SMALL.max(given.saturating_mul(GROWTH)) {
         return None;
     }
     // What evaluation refuses, it will refuse with a place when it is asked for.

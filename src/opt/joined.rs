@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::chain::{Arg, Chain, Step};
+use crate::limits::Share;
 use crate::op::{Input, Io, Op, OpError, Output, Outputs, bail};
 
 /// Elements that a thread computes at a time; less stays on the calling thread.
@@ -101,7 +102,7 @@ impl Op for Joined {
                 } else {
                     out.par_chunks_mut(PART)
                         .enumerate()
-                        .for_each(|(i, part)| self.chain.run(&operands, i * PART, part));
+                        .share(|(i, part)| self.chain.run(&operands, i * PART, part));
                 }
                 Ok(())
             }

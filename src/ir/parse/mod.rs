@@ -6,7 +6,7 @@ mod port;
 use super::document::{Document, Edge, Layer, Net, Port, PreProcess};
 use super::problem::Problems;
 use super::xml::{Element, IllFormed, Tag, Tags, forbidden_character};
-use crate::error::Kind;
+use crate::error::{Kind, innermost};
 use crate::graph::{BodyKind, RtInfo};
 use crate::limits::{self, Limits, Watch};
 use crate::op::attrs::Attr;
@@ -358,11 +358,11 @@ impl<'a> Parser<'a, '_, '_> {
 
     /// Notes an error, in the layers the parser is in.
     fn report(&mut self, kind: Kind, offset: usize, message: impl Into<String>) {
-        let layers = self.stack.iter().filter_map(|frame| match frame {
+        let layers = self.stack.iter().rev().filter_map(|frame| match frame {
             Frame::Layer(net) => self.document.nets[*net].layers.last(),
             _ => None,
         });
-        let layers = layers.map(Layer::layer_ref).collect();
+        let layers = innermost(layers.map(Layer::layer_ref));
         self.problems.error_in(kind, offset, layers, message);
     }
 

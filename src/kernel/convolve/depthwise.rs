@@ -11,6 +11,7 @@ use super::Sizes;
 use crate::kernel::across::{LANES, STEP, columns, lines};
 use crate::kernel::gemm::dispatch;
 use crate::kernel::window::{Axis, Window};
+use crate::limits::Share;
 use crate::op::Finish;
 
 /// Vectors of a band's input, so many that they stay in a near cache.
@@ -166,7 +167,7 @@ impl Depthwise {
             let mut scratch = Vec::new();
             jobs.into_iter().for_each(|job| one(&mut scratch, job));
         } else {
-            jobs.into_par_iter().for_each_init(Vec::new, one);
+            jobs.into_par_iter().share_init(Vec::new, one);
         }
     }
 

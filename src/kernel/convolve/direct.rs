@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 use super::Sizes;
 use crate::kernel::phases::{Layout, VECTOR};
 use crate::kernel::window::Window;
+use crate::limits::Share;
 use crate::op::Finish;
 
 /// Rows of windows that are computed at a time, so that an element that is loaded meets all taps of
@@ -208,7 +209,7 @@ impl Direct {
             let least = PART / (some * rows * x.output * taps).max(1);
             jobs.into_par_iter()
                 .with_min_len(least.max(1))
-                .for_each_init(Scratch::default, one);
+                .share_init(Scratch::default, one);
         }
     }
 

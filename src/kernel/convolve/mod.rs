@@ -16,6 +16,7 @@ use rayon::prelude::*;
 use crate::kernel::gemm::{Matrix, multiply, multiply_alone};
 use crate::kernel::reduce::Number;
 use crate::kernel::window::{Fold, Taps, Window, sweep};
+use crate::limits::Share;
 
 /// Multiplications below which work stays on the calling thread.
 const SMALL: usize = 1 << 18;
@@ -194,7 +195,7 @@ fn pointwise<T: Term>(sizes: Sizes, plane: usize, data: &[T], filters: &[T], out
         images.for_each(|(image, out)| one(image, out, true));
     } else {
         let images = out.par_chunks_mut(m * plane).enumerate();
-        images.for_each(|(image, out)| one(image, out, false));
+        images.share(|(image, out)| one(image, out, false));
     }
 }
 
@@ -252,7 +253,7 @@ fn direct<T: Term>(sizes: Sizes, window: &Window, data: &[T], filters: &[T], out
         planes.for_each(|plane| one(&mut scratch, plane));
     } else {
         let planes = out.par_chunks_mut(plane).enumerate();
-        planes.for_each_init(Vec::new, |scratch, plane| one(scratch, plane));
+        planes.share_init(Vec::new, |scratch, plane| one(scratch, plane));
     }
 }
 
@@ -320,7 +321,7 @@ pub(crate) fn products<T: Term>(
         jobs.for_each(|job| one(&mut buffers, job));
     } else {
         let jobs = jobs.into_par_iter().enumerate();
-        jobs.for_each_init(buffers, |buffers, job| one(buffers, job));
+        jobs.share_init(buffers, |buffers, job| one(buffers, job));
     }
 }
 
@@ -348,7 +349,7 @@ fn whole_planes<T: Term>(
             return;
         }
         let parts = tile.par_chunks_mut(channels * taps * n).enumerate();
-        parts.for_each(|(part, tile)| {
+        parts.share(|(part, tile)| {
             let from = part * channels;
             let to = (from + channels).min(sizes.channels);
             columns(image, from..to, 0..n, tile);
@@ -357,7 +358,7 @@ fn whole_planes<T: Term>(
         let parts = out
             .par_chunks_mut(rows * n)
             .zip(filters.par_chunks(rows * k));
-        parts.for_each(|(out, filters)| {
+        parts.share(|(out, filters)| {
             let filters = Matrix::new(filters, filters.len() / k, k);
             T::product(filters, tile, out, false);
         });
@@ -368,7 +369,7 @@ fn whole_planes<T: Term>(
         images.for_each(|image| one(&mut tile, image));
     } else {
         let images = out.par_chunks_mut(m * n).enumerate();
-        images.for_each_init(Vec::new, |tile, image| one(tile, image));
+        images.share_init(Vec::new, |tile, image| one(tile, image));
     }
 }
 

@@ -10,9 +10,10 @@ use super::depthwise::Depthwise;
 use super::direct::Direct;
 use super::{Sizes, winograd};
 use crate::kernel::gemm::{
-    How, Matrix, PackedLeft, PackedRight, Right, product, product_turned, turns,
+    How, Matrix, PackedLeft, PackedRight, Right, made, product, product_turned, turns,
 };
 use crate::kernel::window::Window;
+use crate::limits::Share;
 use crate::op::Finish;
 
 /// From as many products on, each is computed by one thread.
@@ -46,16 +47,14 @@ impl<'a> Filters<'a> {
         matrix: &dyn Fn(usize) -> Matrix<'a, f32>,
         turned: bool,
     ) -> Option<&'a [Packed]> {
-        let packed = self.packed?;
-        if packed.get().is_none() {
-            // Not while the lock is held: packing waits for threads that may want it, too.
+        let packed = made(self.packed?, || {
             let groups = (0..groups).map(|group| match turned {
                 true => Packed::Turned(PackedRight::new(matrix(group).transposed())),
                 false => Packed::Left(PackedLeft::new(matrix(group))),
             });
-            let _ = packed.set(groups.collect());
-        }
-        packed.get().map(Vec::as_slice)
+            groups.collect()
+        });
+        Some(packed)
     }
 }
 
@@ -165,6 +164,6 @@ fn products(
         images.for_each(|(image, out)| one(image, out, false));
     } else {
         let images = out.par_chunks_mut(m * n).enumerate();
-        images.for_each(|(image, out)| one(image, out, true));
+        images.share(|(image, out)| one(image, out, true));
     }
 }

@@ -4,6 +4,7 @@ use rayon::prelude::*;
 use smallvec::SmallVec;
 
 use super::{Finish, How, Matrix, Product};
+use crate::limits::Share;
 
 /// Which matrix of an operand belongs to each of a batch, where its batch dimensions are broadcast.
 #[derive(Debug, Clone)]
@@ -91,7 +92,7 @@ pub(crate) fn batches<'a, T: Product>(
         c.par_chunks_exact_mut(size)
             .enumerate()
             .with_min_len((T::SMALL / work).max(1))
-            .for_each(|(i, c)| compute(i, c, true));
+            .share(|(i, c)| compute(i, c, true));
     }
 }
 
@@ -108,6 +109,6 @@ pub(crate) fn each<T: Product>(products: Vec<(Matrix<'_, T>, Matrix<'_, T>, &mut
     if work <= T::SMALL {
         products.into_iter().for_each(compute);
     } else {
-        products.into_par_iter().for_each(compute);
+        products.into_par_iter().share(compute);
     }
 }

@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::{Matrix, Product};
+use crate::limits::Share;
 
 /// Columns whose sums stay in the nearest cache.
 const TILE: usize = 512;
@@ -67,6 +68,6 @@ fn multiply<T: Product>(a: Matrix<'_, T>, b: Matrix<'_, T>, c: &mut [T], accumul
     if m.saturating_mul(n).saturating_mul(k) <= T::SMALL {
         c.chunks_mut(n).enumerate().for_each(row);
     } else {
-        c.par_chunks_mut(n).enumerate().for_each(row);
+        c.par_chunks_mut(n).enumerate().share(row);
     }
 }

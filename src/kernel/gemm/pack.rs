@@ -14,6 +14,7 @@ use super::lanes::dispatch;
 use super::tile::{Side, TileSize, VECTORS};
 use super::{Lanes, Matrix, Panels};
 use crate::kernel::simd::prefetch;
+use crate::limits::unhurried;
 
 /// A line of the cache: memory for panels begins with one, so that no vector lies in two.
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
@@ -58,7 +59,7 @@ pub(crate) fn made<P>(cell: &OnceLock<P>, make: impl FnOnce() -> P) -> &P {
     match cell.get() {
         Some(made) => made,
         None => {
-            let made = make();
+            let made = unhurried(make);
             cell.get_or_init(|| made)
         }
     }

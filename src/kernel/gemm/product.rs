@@ -9,6 +9,7 @@ use super::lanes::dispatch;
 use super::pack::{LEFT, RIGHT, pack_left, with_scratch};
 use super::tile::{Block, Columns, Side, Target, TileSize};
 use super::{How, Lanes, Left, Matrix, Panels, Right, few};
+use crate::limits::{self, Share};
 
 /// Terms that are added up at a time: a tile of the left side then lies in the nearest cache, and the
 /// result is not read and written too often.
@@ -226,7 +227,7 @@ pub(super) fn run_few<T: Lanes>(
             Part::cut(c, [m, n], 0, tile, count)
                 .into_par_iter()
                 .with_max_len(1)
-                .for_each(part);
+                .share(part);
         }
     }
 }
@@ -324,7 +325,7 @@ impl<T: Lanes> Plan<'_, T> {
                 Part::cut_along(c, [m, self.n], position, self.tile, [count, threads])
             }
         };
-        parts.into_par_iter().with_max_len(1).for_each(part);
+        parts.into_par_iter().with_max_len(1).share(part);
     }
 
     /// A part, on this thread.
@@ -342,9 +343,13 @@ impl<T: Lanes> Plan<'_, T> {
         }
         let at_a_time = (FINISHED / part.rows.len().max(1)).max(self.strip);
         let mut unfinished = 0;
+        let watch = limits::watch();
         for from in columns.step_by(self.strip) {
             let columns = from..part.columns.end.min(from + self.strip);
             for first in terms.clone().step_by(self.terms) {
+                if watch.check().is_err() {
+                    return;
+                }
                 let count = self.terms.min(terms.end - first);
                 let a = Side {
                     first: first - terms.start,

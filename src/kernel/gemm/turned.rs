@@ -9,6 +9,7 @@ use super::pack::{LEFT, RIGHT, with_scratch};
 use super::product::{SMALL, TERMS};
 use super::tile::{Block, Columns, Side, Target, TileSize};
 use super::{Lanes, Matrix, PackedRight, Panels};
+use crate::limits::Share;
 
 /// Rows of the result that a thread computes at a time: their sums lie in the nearest caches.
 const ROWS: usize = 256;
@@ -116,7 +117,7 @@ pub(crate) fn product_turned<T: Lanes>(
             c.chunks_mut(rows * n).enumerate().for_each(part);
         } else {
             let parts = c.par_chunks_mut(rows * n).enumerate();
-            parts.with_max_len(1).for_each(part);
+            parts.with_max_len(1).share(part);
         }
     });
 }

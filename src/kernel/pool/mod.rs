@@ -9,6 +9,7 @@ use num_traits::{NumCast, PrimInt, WrappingAdd};
 use rayon::prelude::*;
 
 use crate::kernel::window::{Axis, Fold, Taps, Window, sweep};
+use crate::limits::Share;
 use crate::tensor::convert::Compute;
 pub(crate) use adaptive::Adaptive;
 pub(crate) use rows::Index;
@@ -115,7 +116,7 @@ fn planes<T: Send, U: Send, S: Default>(
         let planes = outs.par_chunks_mut(out).zip(others.par_chunks_mut(other));
         let least = PART / (work / outs_len.div_ceil(out)).max(1);
         let planes = planes.enumerate().with_min_len(least.max(1));
-        planes.for_each_init(S::default, |scratch, plane| one(scratch, plane));
+        planes.share_init(S::default, |scratch, plane| one(scratch, plane));
     }
 }
 

@@ -14,6 +14,7 @@ pub(crate) use decay::Decay;
 
 use super::math;
 use super::real::Real;
+use crate::limits::{self, Share};
 
 /// Boxes from which several lists of them are worth several threads.
 const PART: usize = 1 << 14;
@@ -73,7 +74,7 @@ pub(crate) fn each_list<R: Send>(
     f: impl Fn(usize) -> R + Send + Sync,
 ) -> Vec<R> {
     if lists > 1 && lists.saturating_mul(boxes) >= PART {
-        (0..lists).into_par_iter().map(f).collect()
+        (0..lists).into_par_iter().share_map(f).collect()
     } else {
         (0..lists).map(f).collect()
     }
@@ -96,8 +97,9 @@ impl<T: Real> Hard<T> {
         let mut kept = boxes.none();
         let mut limits = Vec::new();
         let mut limit = self.limit;
+        let watch = limits::watch();
         let mut stays = |scored: &Scored<T>| {
-            if kept.overlap(boxes, scored.index, &limits) {
+            if watch.check().is_err() || kept.overlap(boxes, scored.index, &limits) {
                 return false;
             }
             if self.eta < T::one() && limit > T::of(0.5) {

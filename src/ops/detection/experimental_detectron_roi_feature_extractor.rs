@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::roi_align::{Bins, Region};
 use crate::kernel::real::Real;
 use crate::kernel::regions::{Maps, Pooling, align};
+use crate::limits::Share;
 use crate::op::{
     Input, Io, Op, OpError, Output, Outputs, bail, ensure, merge_types, same_dimension,
 };
@@ -96,7 +97,7 @@ impl RoiFeatureExtractor {
                 out.chunks_exact_mut(size).enumerate().map(one).collect()
             } else {
                 let parts = out.par_chunks_exact_mut(size).enumerate();
-                parts.map(one).collect()
+                parts.share_map(one).collect()
             };
             done.into_iter().collect()
         })

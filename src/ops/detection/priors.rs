@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use crate::limits::Share;
 use crate::op::{Input, OpError, Output, Outputs, bail, ensure};
 use crate::tensor::{Dimension, ElementType, Tensor, ValueRange};
 
@@ -103,7 +104,7 @@ impl Priors {
         };
         if length >= PART {
             let rows = boxes.par_chunks_exact_mut(each * width);
-            rows.enumerate().for_each(row);
+            rows.enumerate().share(row);
         } else {
             boxes
                 .chunks_exact_mut(each * width)

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::kernel::math;
 use crate::kernel::real::Real;
+use crate::limits::Share;
 use crate::op::{Input, Io, Op, OpError, Output, Outputs, bail, ensure, normalize_axis};
 use crate::ops::floats::{fill, in_real, real};
 use crate::tensor::{Dimension, Tensor};
@@ -94,7 +95,7 @@ impl RegionYolo {
                 let one = |(data, out): (&[T], &mut [T])| self.region(data, out, area);
                 if region >= PART {
                     let data = data.par_chunks_exact(region);
-                    data.zip(regions.par_chunks_exact_mut(region)).for_each(one);
+                    data.zip(regions.par_chunks_exact_mut(region)).share(one);
                 } else {
                     let data = data.chunks_exact(region);
                     data.zip(regions.chunks_exact_mut(region)).for_each(one);

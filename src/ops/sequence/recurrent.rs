@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::lengths::lengths_in;
 use crate::kernel::real::Real;
 use crate::kernel::recurrent::{Activation, Kind, Recurrence, Sequences, State, Weights};
+use crate::limits::Share;
 use crate::op::{Input, Io, OpError, Output, Outputs, bail, ensure, merge_types};
 use crate::ops::floats::{fill, in_real, real};
 use crate::tensor::{Dimension, ElementType, PartialShape, Tensor};
@@ -287,7 +288,7 @@ impl Recurrent {
                 places.map(|(d, out)| run(d, out)).collect()
             } else {
                 let places = places.par_iter_mut().enumerate();
-                places.map(|(d, out)| run(d, out)).collect()
+                places.share_map(|(d, out)| run(d, out)).collect()
             }
         })?;
         self.store(&states, outputs)

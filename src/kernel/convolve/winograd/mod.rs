@@ -30,6 +30,7 @@ use super::Sizes;
 use crate::kernel::gemm::{dispatch, with_panels, with_results};
 use crate::kernel::simd::arch;
 use crate::kernel::window::Window;
+use crate::limits::Share;
 use crate::op::Finish;
 use block::{Run, Tiles};
 pub(crate) use filters::{Kept, Side, Transformed};
@@ -143,7 +144,7 @@ impl Plan<'_> {
             jobs.into_iter().for_each(|band| self.band::<P, M, N>(band));
         } else {
             let jobs = jobs.into_par_iter().with_max_len(1);
-            jobs.for_each(|band| self.band::<P, M, N>(band));
+            jobs.share(|band| self.band::<P, M, N>(band));
         }
     }
 
@@ -228,7 +229,7 @@ impl Plan<'_> {
                 }
             }
             let data = data.par_chunks(channels * plane);
-            data.zip(outs).with_max_len(1).for_each(|(data, mut outs)| {
+            data.zip(outs).with_max_len(1).share(|(data, mut outs)| {
                 with_results(lines, |lines| {
                     self.transform::<P, M, N>(range.clone(), data, lines, &mut outs);
                 });
@@ -243,7 +244,7 @@ impl Plan<'_> {
             let chunk = chunk.min(self.chunk(N * N, range.len()));
             let plane = self.tiles.y.output * self.tiles.x.output;
             let outs = out.par_chunks_mut(chunk * plane).enumerate();
-            outs.with_max_len(1).for_each(|(index, out)| {
+            outs.with_max_len(1).share(|(index, out)| {
                 let first = index * chunk;
                 let mut outs: Vec<&mut [f32]> = out.chunks_exact_mut(plane).collect();
                 let part = Part {
