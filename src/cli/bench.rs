@@ -90,8 +90,10 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
     let (mut request, evaluated) = if args.evaluator {
         (model.infer_request(), &model)
     } else {
-        let mut options = CompileOptions::default();
-        options.limits = limits.clone();
+        let options = CompileOptions {
+            limits: limits.clone(),
+            ..CompileOptions::default()
+        };
         let start = Instant::now();
         let compiled = model.compile(&options)?;
         compile = Some(start.elapsed());
