@@ -152,10 +152,13 @@ fn weights_are_whole_after_a_deadline() {
         let weighty = ["matmul", "convolution", "lstm"]
             .iter()
             .any(|name| text.contains(name));
+        if !weighty {
+            continue;
+        }
         let Ok(model) = Model::read(&path) else {
             continue;
         };
-        if !weighty || model.inputs().len() != 1 {
+        if model.inputs().len() != 1 {
             continue;
         }
         let ty = model.input_type(0).expect("an input").clone();
