@@ -63,8 +63,13 @@ pub(super) fn of_file(path: &Path, depth: Depth, limits: &Limits) -> Result<Insp
 ///
 /// # Errors
 /// When it cannot be read at all.
-pub(super) fn of_bytes(name: Arc<str>, document: Vec<u8>, weights: Vec<u8>) -> Result<Inspection> {
-    let (depth, limits) = (Depth::Inference, &Limits::default());
+pub(super) fn of_bytes(
+    name: Arc<str>,
+    document: Vec<u8>,
+    weights: Vec<u8>,
+    depth: Depth,
+    limits: &Limits,
+) -> Result<Inspection> {
     #[cfg(feature = "onnx")]
     if is_onnx(Path::new(&*name)) || onnx::is_model(&document) {
         let bytes = SharedBytes::new(Arc::new(document));

@@ -73,7 +73,36 @@ impl Model {
     /// # Errors
     /// The first problem that keeps the model from loading.
     pub fn from_bytes(name: &str, document: Vec<u8>, weights: Vec<u8>) -> Result<Self> {
-        inspection::of_bytes(name.into(), document, weights)?.into_model()
+        Self::from_bytes_with(name, document, weights, &Limits::default())
+    }
+
+    /// Reads a model from memory, as [`Model::from_bytes`], under limits of your own.
+    ///
+    /// # Errors
+    /// The first problem that keeps the model from loading.
+    pub fn from_bytes_with(
+        name: &str,
+        document: Vec<u8>,
+        weights: Vec<u8>,
+        limits: &Limits,
+    ) -> Result<Self> {
+        Self::inspect_bytes(name, document, weights, Depth::Inference, limits)?.into_model()
+    }
+
+    /// Reads a model from memory with every problem in it.
+    ///
+    /// # Errors
+    /// When it cannot be read at all.
+    pub fn inspect_bytes(
+        name: &str,
+        document: Vec<u8>,
+        weights: Vec<u8>,
+        depth: Depth,
+        limits: &Limits,
+    ) -> Result<Inspection> {
+        under(limits, || {
+            inspection::of_bytes(name.into(), document, weights, depth, limits)
+        })
     }
 
     /// Reads a model with every problem in it.
