@@ -83,6 +83,8 @@ impl fmt::Display for LayerRef {
 
 /// Names come from files: control characters are escaped, long names cut.
 const LONGEST_NAME: usize = 200;
+/// Messages may list many names.
+const LONGEST_MESSAGE: usize = 4096;
 
 /// A name in quotes, fit for one line of a terminal.
 pub(crate) fn quoted(name: &str) -> String {
@@ -91,19 +93,38 @@ pub(crate) fn quoted(name: &str) -> String {
 
 /// A name fit for one line of a terminal.
 pub(crate) fn plain(name: &str) -> String {
-    let mut out = String::with_capacity(name.len());
-    for (count, c) in name.chars().enumerate() {
-        if count == LONGEST_NAME {
+    escaped(name, LONGEST_NAME)
+}
+
+/// A message fit for one line of a terminal, whatever it quotes.
+pub(crate) fn one_line(message: &str) -> String {
+    escaped(message, LONGEST_MESSAGE)
+}
+
+fn escaped(text: &str, longest: usize) -> String {
+    let mut out = String::with_capacity(text.len().min(longest));
+    for (count, c) in text.chars().enumerate() {
+        if count == longest {
             out.push('…');
             break;
         }
-        if c.is_control() {
+        if is_hidden(c) {
             out.extend(c.escape_default());
         } else {
             out.push(c);
         }
     }
     out
+}
+
+/// Whether a terminal takes a character for a command, turns text around for it, or does not show
+/// it.
+pub(crate) fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}'
+            | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// Where a problem is: a file, a line and column of it, and the layer, inside out of the bodies
@@ -164,7 +185,7 @@ impl Error {
         Self(Box::new(Inner {
             kind,
             place,
-            message: message.into(),
+            message: one_line(&message.into()),
             details: Vec::new(),
         }))
     }
@@ -177,7 +198,7 @@ impl Error {
     /// Lines to print under the message, such as every unsupported operation.
     #[must_use]
     pub(crate) fn with_details(mut self, details: Vec<String>) -> Self {
-        self.0.details = details;
+        self.0.details = details.iter().map(|line| one_line(line)).collect();
         self
     }
 
@@ -246,5 +267,48 @@ mod tests {
             "{text}"
         );
         assert_eq!(text.lines().count(), 1);
+    }
+
+    #[test]
+    fn nothing_hidden_is_passed_on() {
+        let hidden = [
+            '\0',
+            '\t',
+            '\n',
+            '\r',
+            '\u{1b}',
+            '\u{7f}',
+            '\u{85}',
+            '\u{9b}',
+            '\u{200b}',
+            '\u{200d}',
+            '\u{200e}',
+            '\u{2028}',
+            '\u{202a}',
+            '\u{202e}',
+            '\u{2060}',
+            '\u{2066}',
+            '\u{2069}',
+            '\u{feff}',
+            '\u{e0041}',
+        ];
+        for c in hidden {
+            let place = Place {
+                file: Some(format!("a{c}b.xml").into()),
+                ..Place::default()
+            };
+            let error = Error::at(place, Kind::Xml, format!("found `{c}`"));
+            let error = error.with_details(vec![format!("and {c}"), "more".to_owned()]);
+            let text = error.to_string();
+            let escape: String = c.escape_default().collect();
+            assert_eq!(text.matches(&escape).count(), 3, "{text}");
+            let shown: String = text.split('\n').collect();
+            assert!(!shown.chars().any(is_hidden), "{text:?}");
+            assert_eq!(text.split('\n').count(), 3, "{text:?}");
+        }
+        let long = Error::new(Kind::Xml, "é".repeat(10_000));
+        assert_eq!(long.message().chars().count(), LONGEST_MESSAGE + 1);
+        // What is shown is what was written.
+        assert_eq!(plain("naïve 模型 🙂 a\\b"), "naïve 模型 🙂 a\\b");
     }
 }
