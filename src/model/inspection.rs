@@ -67,9 +67,9 @@ pub(super) fn of_bytes(
     name: Arc<str>,
     document: Vec<u8>,
     weights: Vec<u8>,
+    depth: Depth,
     limits: &Limits,
 ) -> Result<Inspection> {
-    let depth = Depth::Inference;
     if document.len() as u64 > limits.document_bytes {
         let place = Place {
             file: Some(name),

@@ -87,8 +87,23 @@ impl Model {
         weights: Vec<u8>,
         limits: &Limits,
     ) -> Result<Self> {
-        let read = || inspection::of_bytes(name.into(), document, weights, limits);
-        under(limits, read)?.into_model()
+        Self::inspect_bytes(name, document, weights, Depth::Inference, limits)?.into_model()
+    }
+
+    /// Reads a model from memory with every problem in it.
+    ///
+    /// # Errors
+    /// When it cannot be read at all.
+    pub fn inspect_bytes(
+        name: &str,
+        document: Vec<u8>,
+        weights: Vec<u8>,
+        depth: Depth,
+        limits: &Limits,
+    ) -> Result<Inspection> {
+        under(limits, || {
+            inspection::of_bytes(name.into(), document, weights, depth, limits)
+        })
     }
 
     /// Reads a model with every problem in it.

@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use smallvec::SmallVec;
 
 use super::{Dimension, Shape};
+use crate::error::plain;
 
 /// A shape whose dimensions, or even whose rank, may be unknown.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -172,8 +173,8 @@ impl FromStr for PartialShape {
     /// unknown rank; nothing for a scalar.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let error = |reason: String| ShapeSyntaxError {
-            text: text.to_owned(),
-            reason,
+            text: plain(text),
+            reason: plain(&reason),
         };
         let trimmed = text.trim();
         let inner = match trimmed.strip_prefix('[') {

@@ -163,10 +163,8 @@ pub(super) fn pads<'a>(
     name: &str,
     rank: Option<usize>,
 ) -> Result<Option<Cow<'a, [ValueRange]>>, OpError> {
-    input.expect_integer(name)?;
-    input.expect_1d(name)?;
+    let declared = input.rank_given(name)?;
     let ranges = input.ranges();
-    let declared = input.shape.dims().and_then(|dims| dims[0].value());
     let count = ranges.as_ref().map(|r| r.len()).or(declared);
     if let (Some(rank), Some(count)) = (rank, count) {
         ensure!(

@@ -192,13 +192,7 @@ pub(super) struct Slices {
 
 /// The elements of a 1-D input, as far as they are known, if their number is.
 pub(super) fn numbers(input: &Input<'_>, what: &str) -> Result<Option<Vec<ValueRange>>, OpError> {
-    input.expect_integer(what)?;
-    ensure!(
-        input.rank().is_none_or(|rank| rank == 1),
-        "{what} must be 1-D, got shape {}",
-        input.shape
-    );
-    let count = input.shape.dims().and_then(|dims| dims[0].value());
+    let count = input.rank_given(what)?;
     Ok(match (input.ranges(), count) {
         (Some(ranges), _) => Some(ranges.into_owned()),
         (None, Some(count)) => Some(vec![ValueRange::UNKNOWN; count]),

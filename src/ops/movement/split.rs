@@ -13,6 +13,9 @@ use crate::op::{
 };
 use crate::tensor::{Dimension, PartialShape, Tensor};
 
+/// An output takes memory even where it is empty.
+const MOST_PARTS: usize = 1 << 16;
+
 /// The data in parts of one size.
 #[derive(Debug, Clone, Deserialize, Serialize)]
 pub(super) struct Split {
@@ -22,7 +25,10 @@ pub(super) struct Split {
 impl Split {
     fn parts(&self) -> Result<usize, OpError> {
         match usize::try_from(self.num_splits) {
-            Ok(parts) if parts > 0 => Ok(parts),
+            Ok(parts) if (1..=MOST_PARTS).contains(&parts) => Ok(parts),
+            Ok(parts) if parts > MOST_PARTS => Err(OpError::limit(format!(
+                "num_splits is {parts}, expected at most {MOST_PARTS}"
+            ))),
             _ => bail!("num_splits is {}, expected at least 1", self.num_splits),
         }
     }

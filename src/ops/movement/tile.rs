@@ -17,7 +17,11 @@ pub(super) struct Tile {}
 fn read(repeats: &Input<'_>) -> Result<Option<Vec<Dimension>>, OpError> {
     repeats.expect_integer("repeats")?;
     repeats.expect_at_most_1d("repeats")?;
-    let ranges = match (repeats.ranges(), repeats.shape.elements().value()) {
+    let count = match repeats.rank() {
+        Some(0) => Some(1),
+        _ => repeats.rank_given("repeats")?,
+    };
+    let ranges = match (repeats.ranges(), count) {
         (Some(ranges), _) => ranges.into_owned(),
         (None, Some(count)) => vec![ValueRange::UNKNOWN; count],
         (None, None) => return Ok(None),

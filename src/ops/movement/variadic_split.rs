@@ -82,13 +82,25 @@ fn sizes(axis: usize, size: Dimension, lengths: &[ValueRange]) -> Result<Vec<Dim
         all.compatible(size),
         "split_lengths add up to {all}, axis {axis} has size {size}"
     );
+    // The sums before and behind each length, so that many lengths take no quadratic time.
+    let sums = |lengths: &mut dyn Iterator<Item = &Length>| -> Vec<Dimension> {
+        let zero = Dimension::fixed(0);
+        let mut sum = zero;
+        let next = |length| {
+            let with = sum + least(length);
+            std::mem::replace(&mut sum, with)
+        };
+        lengths.map(next).collect()
+    };
+    let before = sums(&mut lengths.iter());
+    let behind = sums(&mut lengths.iter().rev());
     let one = |i: usize| {
         if let Length::Size(own) = lengths[i]
             && own.is_static()
         {
             return Some(own);
         }
-        let rest = left(size, total(&lengths[..i]) + total(&lengths[i + 1..]))?;
+        let rest = left(size, before[i] + behind[lengths.len() - 1 - i])?;
         match lengths[i] {
             Length::Rest => Some(rest),
             Length::Size(own) => own.intersect(rest),
@@ -127,12 +139,14 @@ impl Op for VariadicSplit {
         let axis = axis
             .map(|axis| normalize_axis(axis, dims.len()))
             .transpose()?;
-        let part = |i: usize, axis: usize| {
-            let mut part = dims.to_vec();
-            part[axis] = sizes(axis, dims[axis], &lengths)?[i];
-            Ok(part)
-        };
         let Some(axis) = axis else {
+            let split = |axis: usize| sizes(axis, dims[axis], &lengths);
+            let of_axis: Vec<_> = (0..dims.len()).map(split).collect();
+            let part = |i: usize, axis: usize| {
+                let mut part = dims.to_vec();
+                part[axis] = of_axis[axis].as_ref().map_err(OpError::clone)?[i];
+                Ok(part)
+            };
             let any = |i| Ok(Output::new(ty, any_axis(dims, |axis| part(i, axis))?));
             return (0..lengths.len()).map(any).collect();
         };

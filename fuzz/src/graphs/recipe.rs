@@ -1,0 +1,139 @@
+//! A graph as it was made: constants, parameters with their values, layers.
+
+use std::fmt;
+
+use ovir::graph::{Builder, Port};
+use ovir::op::Output;
+use ovir::tensor::{PartialShape, Tensor};
+use ovir::{Model, Result, io};
+
+/// An output of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Value {
+    pub step: usize,
+    pub output: usize,
+}
+
+/// What makes values.
+#[derive(Debug, Clone)]
+pub enum Step {
+    /// An input of the model: what is said of its shape, and what it is.
+    Parameter(PartialShape, Tensor),
+    Constant(Tensor),
+    Layer(Layer),
+}
+
+/// An operation.
+#[derive(Debug, Clone)]
+pub struct Layer {
+    pub kind: &'static str,
+    pub opset: &'static str,
+    pub attributes: Vec<(&'static str, String)>,
+    pub inputs: Vec<Value>,
+    /// Whether the outputs depend on the order of a sum of floats, here or before.
+    pub rounded: bool,
+}
+
+/// A graph and the values of its inputs.
+#[derive(Debug, Clone, Default)]
+pub struct Recipe {
+    pub steps: Vec<Step>,
+    pub results: Vec<Value>,
+}
+
+impl Recipe {
+    /// The model; `exact`: for the shapes of the values, not for what is said of them.
+    ///
+    /// # Errors
+    /// When a layer does not take its inputs.
+    pub fn build(&self, exact: bool) -> Result<Model> {
+        let mut builder = Builder::new();
+        let mut ports: Vec<Port> = Vec::new();
+        let of = |ports: &[Port], value: &Value| Builder::output(ports[value.step], value.output);
+        for (number, step) in self.steps.iter().enumerate() {
+            let name = format!("s{number}");
+            ports.push(match step {
+                Step::Parameter(shape, tensor) => {
+                    let shape = if exact {
+                        tensor.shape().into()
+                    } else {
+                        shape.clone()
+                    };
+                    builder.parameter(&name, tensor.element_type(), shape)
+                }
+                Step::Constant(tensor) => builder.constant(&name, tensor.clone()),
+                Step::Layer(layer) => {
+                    let attributes: Vec<_> = layer
+                        .attributes
+                        .iter()
+                        .map(|(k, v)| (*k, v.as_str()))
+                        .collect();
+                    let inputs: Vec<_> = layer.inputs.iter().map(|v| of(&ports, v)).collect();
+                    builder.add(&name, layer.kind, layer.opset, &attributes, &inputs)?
+                }
+            });
+        }
+        for (index, value) in self.results.iter().enumerate() {
+            builder.result(&format!("r{index}"), of(&ports, value));
+        }
+        builder.build("random")
+    }
+
+    /// What inference says of the last step, if that is possible.
+    ///
+    /// # Errors
+    /// When it does not take its inputs.
+    pub fn infer_last(&self) -> Result<Vec<Output>> {
+        let mut until = self.clone();
+        let step = self.steps.len() - 1;
+        until.results = vec![Value { step, output: 0 }];
+        let model = until.build(true)?;
+        let node = model.graph().find(&format!("s{step}"));
+        Ok(node
+            .map(|node| model.inferred(node).to_vec())
+            .unwrap_or_default())
+    }
+
+    /// The values of the model's inputs.
+    pub fn inputs(&self) -> Vec<Tensor> {
+        let value = |step: &Step| match step {
+            Step::Parameter(_, tensor) => Some(tensor.clone()),
+            _ => None,
+        };
+        self.steps.iter().filter_map(value).collect()
+    }
+
+    /// Whether a value depends on the order of a sum.
+    pub fn rounded(&self, value: Value) -> bool {
+        matches!(&self.steps[value.step], Step::Layer(layer) if layer.rounded)
+    }
+}
+
+impl fmt::Display for Recipe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let options = io::text::Options::exact();
+        let shown = |tensor: &Tensor| format!("{tensor:?}\n{}", io::text::format(tensor, &options));
+        for (number, step) in self.steps.iter().enumerate() {
+            match step {
+                Step::Parameter(shape, tensor) => {
+                    writeln!(f, "s{number} = Parameter {shape} = {}", shown(tensor))?;
+                }
+                Step::Constant(tensor) => writeln!(f, "s{number} = Const {}", shown(tensor))?,
+                Step::Layer(layer) => {
+                    write!(f, "s{number} = {} {}", layer.kind, layer.opset)?;
+                    for (name, value) in &layer.attributes {
+                        write!(f, " {name}=\"{value}\"")?;
+                    }
+                    for input in &layer.inputs {
+                        write!(f, " s{}.{}", input.step, input.output)?;
+                    }
+                    writeln!(f)?;
+                }
+            }
+        }
+        for (index, value) in self.results.iter().enumerate() {
+            writeln!(f, "r{index} = s{}.{}", value.step, value.output)?;
+        }
+        Ok(())
+    }
+}
