@@ -463,8 +463,8 @@ fn marks_among_the_updates() {
 #[test]
 fn far_places() {
     const DIMS: [usize; 2] = [9001, 17];
-    let count = 11_003 * 15;
-    let indices: Vec<i32> = (0..count as i32)
+    let count: i32 = 11_003 * 15;
+    let indices: Vec<i32> = (0..count)
         .map(|i| i.wrapping_mul(7919).rem_euclid(2 * 9001) - 9001)
         .collect();
     let updates: Vec<f32> = (0..count).map(|i| (i % 1009) as f32 - 300.0).collect();
