@@ -5,6 +5,9 @@
 //! share the places of a slab. At one place, updates are applied in their order, whatever the
 //! number of threads.
 
+use std::mem;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use rayon::prelude::*;
 
 use super::gather::first_outside;
@@ -25,7 +28,8 @@ pub(crate) trait Places: Sync {
     /// How many updates there are in all.
     fn updates(&self) -> usize;
 
-    /// Calls `f(place in the slab, position of the update)` for the updates of a slab, in order.
+    /// Calls `f(place in the slab, position of the update)` for the updates of a slab, in order. A
+    /// place may be outside the slab: nothing goes there.
     fn visit(&self, slab: usize, f: impl FnMut(usize, usize));
 
     /// Where there is one slab, and updates come as slices of elements of `size` bytes that are long
@@ -41,6 +45,8 @@ const PARALLEL: usize = 1 << 16;
 const NEAR: usize = 512 << 10;
 /// How many updates are looked up before they are applied, where their places are far.
 const AHEAD: usize = 128;
+/// How many updates later one is applied, where all are for one thread and their places are far.
+const LATE: usize = 16;
 
 /// Goes through all of `out`, slabs from `first` on, piece by piece: `begin(first element, piece)`
 /// fills a piece, `work` applies the updates that go there. Pieces are done at the same time.
@@ -103,13 +109,28 @@ impl<P: Places, T> Piece<'_, P, T> {
     pub(super) fn each(&mut self, mut f: impl FnMut(usize, &mut T, usize)) {
         let (slab, start, len) = (self.slab, self.start, self.out.len());
         let out = &mut *self.out;
-        if len == self.places.slab() && size_of_val(out) < NEAR {
-            return self
-                .places
-                .visit(slab, |at, update| f(at, &mut out[at], update));
+        let base = out.as_ptr();
+        let mut apply = |at: usize, update: usize| {
+            if let Some(element) = out.get_mut(at) {
+                f(at, element, update);
+            }
+        };
+        if len == self.places.slab() && size_of::<T>().saturating_mul(len) < NEAR {
+            return self.places.visit(slab, apply);
+        }
+        if len == self.places.slab() {
+            let mut waiting = [(usize::MAX, 0); LATE];
+            let mut next = 0;
+            self.places.visit(slab, |at, update| {
+                prefetch(base, at);
+                let (at, update) = mem::replace(&mut waiting[next % LATE], (at, update));
+                apply(at, update);
+                next = (next + 1) % LATE;
+            });
+            waiting.rotate_left(next);
+            return waiting.iter().for_each(|&(at, update)| apply(at, update));
         }
         // Which updates are for this piece cannot be foretold: no branch depends on it.
-        let base = out.as_ptr();
         let mut found = [(0, 0); AHEAD];
         let mut count = 0;
         self.places.visit(slab, |place, update| {
@@ -118,15 +139,18 @@ impl<P: Places, T> Piece<'_, P, T> {
             prefetch(base, if at < len { at } else { 0 });
             count += usize::from(at < len);
             if count == AHEAD {
-                found
-                    .iter()
-                    .for_each(|&(at, update)| f(at, &mut out[at], update));
+                found.iter().for_each(|&(at, update)| apply(at, update));
                 count = 0;
             }
         });
         found[..count]
             .iter()
-            .for_each(|&(at, update)| f(at, &mut out[at], update));
+            .for_each(|&(at, update)| apply(at, update));
+    }
+
+    /// How many elements of the slabs from `first` on come before the piece.
+    pub(super) fn offset(&self, first: usize) -> usize {
+        (self.slab - first) * self.places.slab() + self.start
     }
 }
 
@@ -149,12 +173,16 @@ pub(crate) struct Scatter<'a> {
     /// begin at these offsets in the data.
     runs: Vec<usize>,
     run: usize,
+    /// Whether negative indices count from the end of the axis.
+    from_end: bool,
+    /// Whether an index that was out of range has been met.
+    met_outside: AtomicBool,
 }
 
 impl<'a> Scatter<'a> {
     /// Scatters along `axis` into data of shape `data`. No dimension of `indices` is larger than
     /// the data's, but for the axis.
-    pub(crate) fn new(data: &'a [usize], indices: &'a Tensor, axis: usize) -> Self {
+    pub(crate) fn new(data: &'a [usize], indices: &'a Tensor, axis: usize, from_end: bool) -> Self {
         let updates: &[usize] = indices.shape();
         let (below, below_updates) = (&data[axis + 1..], &updates[axis + 1..]);
         let inner: usize = below.iter().product();
@@ -185,16 +213,21 @@ impl<'a> Scatter<'a> {
             slab_updates: updates[axis] * inner_updates,
             runs,
             run,
+            from_end,
+            met_outside: AtomicBool::new(false),
         }
     }
 
-    /// The position of the first index that is out of range, in row-major order; there must be
-    /// none to scatter.
-    pub(crate) fn outside(&mut self, from_end: bool) -> Option<usize> {
-        let first = first_outside(self.indices, self.axis, from_end);
+    /// Prepares the indices, to be called before they are scattered: the position of the first
+    /// index that is out of range, in row-major order. Indices of the usual types are only looked
+    /// at while they are scattered; see [`Scatter::met_outside`].
+    pub(crate) fn outside(&mut self) -> Option<usize> {
         let (ty, bytes) = (self.indices.element_type(), self.indices.bytes());
-        let native = i32::native(ty, bytes).is_some() || i64::native(ty, bytes).is_some();
-        if first.is_none() && !native {
+        if i32::native(ty, bytes).is_some() || i64::native(ty, bytes).is_some() {
+            return None;
+        }
+        let first = self.first_outside();
+        if first.is_none() {
             self.wide = vec![0; self.indices.len()];
             // Every index is inside its axis, so it fits whatever its type.
             match ty.class() {
@@ -211,6 +244,19 @@ impl<'a> Scatter<'a> {
             }
         }
         first
+    }
+
+    /// After scattering: the position of the first index that was out of range. What was scattered
+    /// means nothing then.
+    pub(crate) fn met_outside(&self) -> Option<usize> {
+        if self.met_outside.load(Ordering::Relaxed) {
+            return self.first_outside();
+        }
+        None
+    }
+
+    fn first_outside(&self) -> Option<usize> {
+        first_outside(self.indices, self.axis, self.from_end)
     }
 
     /// The first update of a slab, if it has any.
@@ -240,28 +286,33 @@ impl<'a> Scatter<'a> {
         first: usize,
         mut f: impl FnMut(usize, usize),
     ) {
-        let position = |index: I| {
+        let wrap = if self.from_end { self.axis } else { 0 };
+        let mut last = 0;
+        let mut position = |index: I| {
             let index: i64 = index.into();
+            // An index below zero is far above every size once its bits are taken as unsigned.
             let position = index.cast_unsigned() as usize;
-            position.wrapping_add(if index < 0 { self.axis } else { 0 })
+            let position = position.wrapping_add(if index < 0 { wrap } else { 0 });
+            last = last.max(position);
+            position
         };
         if self.inner == 1 {
             for (k, &index) in indices.iter().enumerate() {
                 f(position(index), first + k);
             }
-            return;
-        }
-        if self.run == 0 {
-            return;
-        }
-        let mut k = first;
-        let runs = indices.chunks_exact(self.run);
-        for (run, &offset) in runs.zip(self.runs.iter().cycle()) {
-            for (j, &index) in run.iter().enumerate() {
-                let above = position(index).wrapping_mul(self.inner);
-                f(above.wrapping_add(offset + j), k);
-                k += 1;
+        } else if self.run > 0 {
+            let mut k = first;
+            let runs = indices.chunks_exact(self.run);
+            for (run, &offset) in runs.zip(self.runs.iter().cycle()) {
+                for (j, &index) in run.iter().enumerate() {
+                    let above = position(index).wrapping_mul(self.inner);
+                    f(above.wrapping_add(offset + j), k);
+                    k += 1;
+                }
             }
+        }
+        if last >= self.axis {
+            self.met_outside.store(true, Ordering::Relaxed);
         }
     }
 }
@@ -305,7 +356,7 @@ pub(super) fn overwrite<P: Places, T: Word>(places: &P, data: &[T], updates: &[T
 }
 
 impl Mover for Scatter<'_> {
-    /// Overwrites: the inputs are the data and the updates. All indices are in range.
+    /// Overwrites: the inputs are the data and the updates.
     fn run<T: Word>(&self, inputs: &[&[T]], outputs: &mut [&mut [T]]) -> Result<(), OpError> {
         overwrite(self, inputs[0], inputs[1], outputs[0]);
         Ok(())

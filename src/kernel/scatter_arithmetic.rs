@@ -7,9 +7,14 @@ pub(super) trait Arithmetic: Compute {
     const ONE: Self;
     const LEAST: Self;
     const GREATEST: Self;
+    /// A number that leaves every other as it is when it is added to it, and that no sum is unless
+    /// one of its terms is.
+    const NOTHING: Option<Self>;
     /// The high part of a sum: integers are added up exactly.
     type High: Clone + Default + std::fmt::Debug;
 
+    /// Whether all bits agree.
+    fn same(self, other: Self) -> bool;
     fn plus(self, other: Self) -> Self;
     fn minus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;
@@ -37,7 +42,13 @@ macro_rules! floats {
             const ONE: Self = 1.0;
             const LEAST: Self = <$ty>::NEG_INFINITY;
             const GREATEST: Self = <$ty>::INFINITY;
+            const NOTHING: Option<Self> = Some(-0.0);
             type High = ();
+
+            #[inline(always)]
+            fn same(self, other: Self) -> bool {
+                self.to_bits() == other.to_bits()
+            }
 
             #[inline(always)]
             fn plus(self, other: Self) -> Self {
@@ -73,7 +84,13 @@ macro_rules! integers {
             const ONE: Self = 1;
             const LEAST: Self = <$ty>::MIN;
             const GREATEST: Self = <$ty>::MAX;
+            const NOTHING: Option<Self> = None;
             type High = i64;
+
+            #[inline(always)]
+            fn same(self, other: Self) -> bool {
+                self == other
+            }
 
             #[inline(always)]
             fn plus(self, other: Self) -> Self {

@@ -30,7 +30,7 @@ pub(crate) enum Reduction {
     Xor,
 }
 
-/// Combines the updates with the data. All indices are in range.
+/// Combines the updates with the data.
 ///
 /// # Errors
 /// When memory runs out.
@@ -139,17 +139,23 @@ impl<P: Places> Work<'_, P> {
         scatter(self.scatter, first, out, begin, |piece| {
             match self.reduction {
                 Reduction::Mean => self.mean(updates, piece),
-                _ => self.piece(updates, piece),
+                _ => {
+                    let data = &data[piece.offset(first)..][..piece.out.len()];
+                    self.piece(data, updates, piece);
+                }
             }
         });
     }
 
-    fn piece<C: Arithmetic>(&self, updates: &[C], piece: &mut Piece<'_, P, C>) {
+    fn piece<C: Arithmetic>(&self, data: &[C], updates: &[C], piece: &mut Piece<'_, P, C>) {
         let neutral = self.neutral();
         // Where there are many updates it pays to remember which elements have met one.
         let many = self.scatter.updates() > self.data.len();
         let mut met = Vec::new();
         if !self.use_init_val && many {
+            if let Some(mark) = self.mark() {
+                return self.marked(mark, data, updates, piece);
+            }
             met = vec![false; piece.out.len()];
         } else if !self.use_init_val {
             piece.each(|_, element, _| *element = neutral);
@@ -160,6 +166,46 @@ impl<P: Places> Work<'_, P> {
             met,
             neutral,
         });
+    }
+
+    /// A neutral element that no updates are reduced to unless one of them is the same.
+    fn mark<C: Arithmetic>(&self) -> Option<C> {
+        match self.reduction {
+            Reduction::Sum => C::NOTHING,
+            Reduction::Min | Reduction::Max => Some(self.neutral()),
+            _ => None,
+        }
+    }
+
+    /// Without the initial values: elements that keep the mark have met no update.
+    fn marked<C: Arithmetic>(
+        &self,
+        mark: C,
+        data: &[C],
+        updates: &[C],
+        piece: &mut Piece<'_, P, C>,
+    ) {
+        piece.out.fill(mark);
+        let mut doubt = false;
+        self.combine::<C>(Marked {
+            updates,
+            piece,
+            mark,
+            doubt: &mut doubt,
+        });
+        let mut met = Vec::new();
+        if doubt {
+            met = vec![false; piece.out.len()];
+            piece.each(|at, _, _| met[at] = true);
+        }
+        let neutral = self.neutral();
+        let elements = piece.out.iter_mut().zip(data).enumerate();
+        for (at, (element, &before)) in elements {
+            if element.same(mark) {
+                let met = met.get(at).is_some_and(|&met| met);
+                *element = if met { neutral } else { before };
+            }
+        }
     }
 
     /// What an update that is combined with it leaves as it is.
@@ -221,7 +267,9 @@ impl<P: Places> Work<'_, P> {
         for i in 0..output.len() / slab {
             // Both numbers are below the number of elements, which fits.
             let push = |place: usize, update: usize| {
-                order.push(((i * slab + place) as u32, update as u32))
+                if place < slab {
+                    order.push(((i * slab + place) as u32, update as u32));
+                }
             };
             self.scatter.visit(i, push);
         }
@@ -323,6 +371,27 @@ impl<P: Places, C: Arithmetic> Then<C> for Fold<'_, '_, P, C> {
             met[at] = true;
             *element = f(before, updates[update]);
         });
+    }
+}
+
+/// Applies the updates of a piece that is full of a mark.
+struct Marked<'a, 'p, P, C> {
+    updates: &'a [C],
+    piece: &'a mut Piece<'p, P, C>,
+    mark: C,
+    /// Whether an update is the same as the mark.
+    doubt: &'a mut bool,
+}
+
+impl<P: Places, C: Arithmetic> Then<C> for Marked<'_, '_, P, C> {
+    fn with(&mut self, f: impl Fn(C, C) -> C + Sync) {
+        let (updates, mark, mut doubt) = (self.updates, self.mark, false);
+        self.piece.each(|_, element, update| {
+            let update = updates[update];
+            doubt |= update.same(mark);
+            *element = f(*element, update);
+        });
+        *self.doubt = doubt;
     }
 }
 

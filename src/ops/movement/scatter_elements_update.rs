@@ -158,12 +158,12 @@ impl Op for ScatterElementsUpdate {
         if data.is_empty() {
             return Err(out_of_range(indices, 0, axis, size, self.from_end));
         }
-        let mut scatter = Scatter::new(data.shape(), indices, axis);
-        if let Some(position) = scatter.outside(self.from_end) {
+        let mut scatter = Scatter::new(data.shape(), indices, axis, self.from_end);
+        if let Some(position) = scatter.outside() {
             return Err(out_of_range(indices, position, axis, size, self.from_end));
         }
         match self.reduction.kernel() {
-            None => move_elements(&scatter, &[data, updates], io.outputs),
+            None => move_elements(&scatter, &[data, updates], io.outputs)?,
             Some(reduction) => {
                 let inputs = [*data, *updates];
                 scatter::reduce(
@@ -172,8 +172,12 @@ impl Op for ScatterElementsUpdate {
                     self.use_init_val,
                     inputs,
                     &mut io.outputs[0],
-                )
+                )?;
             }
+        }
+        match scatter.met_outside() {
+            Some(position) => Err(out_of_range(indices, position, axis, size, self.from_end)),
+            None => Ok(()),
         }
     }
 

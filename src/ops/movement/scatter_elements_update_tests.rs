@@ -434,3 +434,85 @@ fn large() {
         assert_eq!(out.expect("fits").as_slice::<i64>().expect("i64"), sums);
     }
 }
+
+/// Elements that no update meets stay, whatever number marks them in between.
+#[test]
+fn marks_among_the_updates() {
+    let (low, high) = (f32::NEG_INFINITY, f32::INFINITY);
+    let attempt = |reduction, updates: [f32; 6]| {
+        let data = Tensor::vector(&[5f32, -0.0, 7.0, 8.0]);
+        let indices = Tensor::vector(&[0i32, -4, 0, 2, 2, 2]);
+        let out = scatter(reduction, false, data, indices, Tensor::vector(&updates), 0);
+        let out = out.expect("fits");
+        let bits = out.as_slice::<f32>().expect("f32").iter();
+        bits.map(|x| x.to_bits()).collect::<Vec<_>>()
+    };
+    let bits = |values: [f32; 4]| values.map(f32::to_bits).to_vec();
+    let zeros = [-0.0, -0.0, -0.0, 1.0, -1.0, 2.0];
+    assert_eq!(attempt(Reduction::Sum, zeros), bits([0.0, -0.0, 2.0, 8.0]));
+    let plain = [1.0, 2.0, 3.0, 1.5, -1.0, 2.0];
+    assert_eq!(attempt(Reduction::Sum, plain), bits([6.0, -0.0, 2.5, 8.0]));
+    let ends = [low, low, low, 1.0, high, 2.0];
+    assert_eq!(attempt(Reduction::Max, ends), bits([low, -0.0, high, 8.0]));
+    assert_eq!(attempt(Reduction::Max, plain), bits([3.0, -0.0, 2.0, 8.0]));
+    let ends = [high, high, high, 1.0, low, 2.0];
+    assert_eq!(attempt(Reduction::Min, ends), bits([high, -0.0, low, 8.0]));
+}
+
+/// Places too far from each other for a near cache, in one slab, in rows of odd sizes.
+#[test]
+fn far_places() {
+    const DIMS: [usize; 2] = [9001, 17];
+    let count: i32 = 11_003 * 15;
+    let indices: Vec<i32> = (0..count)
+        .map(|i| i.wrapping_mul(7919).rem_euclid(2 * 9001) - 9001)
+        .collect();
+    let updates: Vec<f32> = (0..count).map(|i| (i % 1009) as f32 - 300.0).collect();
+    let data: Vec<f32> = (0..DIMS[0] * DIMS[1]).map(|i| i as f32).collect();
+    let attempt = |threads: usize, reduction, init, indices: &Tensor| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        pool.expect("threads").install(|| {
+            let data = Tensor::new(DIMS, &data).expect("its length");
+            let updates = Tensor::new([11_003, 15], &updates).expect("its length");
+            scatter(reduction, init, data, indices.clone(), updates, 0)
+        })
+    };
+    for (reduction, init) in [
+        (Reduction::None, true),
+        (Reduction::Sum, true),
+        (Reduction::Sum, false),
+        (Reduction::Max, false),
+    ] {
+        let (mut expected, mut met) = (data.clone(), vec![init; data.len()]);
+        for (k, (&index, &update)) in indices.iter().zip(&updates).enumerate() {
+            let row = if index < 0 { index + 9001 } else { index } as usize;
+            let at = row * 17 + k % 15;
+            expected[at] = match reduction {
+                Reduction::Sum if met[at] => expected[at] + update,
+                Reduction::Max if met[at] => expected[at].max(update),
+                _ => update,
+            };
+            met[at] = true;
+        }
+        let indices = Tensor::new([11_003, 15], &indices).expect("its length");
+        for threads in [1, 2] {
+            let out = attempt(threads, reduction, init, &indices).expect("fits");
+            assert!(
+                out.as_slice::<f32>().expect("f32") == expected,
+                "{reduction:?} {init} on {threads} threads"
+            );
+        }
+    }
+    // The sizes of places wrap around.
+    for bad in [9001, 1i64 << 60, -9002, i64::MIN] {
+        let mut wrong: Vec<i64> = indices.iter().map(|&i| i.into()).collect();
+        wrong[70_001] = bad;
+        wrong[100_000] = 9001;
+        let wrong = Tensor::new([11_003, 15], &wrong).expect("its length");
+        for threads in [1, 2] {
+            let error = attempt(threads, Reduction::Sum, true, &wrong).expect_err("outside");
+            let start = format!("index {bad} at [4666, 11] ");
+            assert!(error.message.starts_with(&start), "{error}");
+        }
+    }
+}
