@@ -15,6 +15,7 @@ mod reader;
 mod samples;
 mod support;
 mod tidy;
+mod trust;
 mod vectors;
 
 #[cfg(feature = "cli")]

@@ -21,7 +21,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::error::{Error, Kind};
+use crate::error::Error;
 
 /// Read, check and evaluate OpenVINO IR and ONNX models, without the C++ runtime.
 ///
@@ -120,20 +120,10 @@ fn report(failure: Failure, out: &mut dyn Write) -> ExitCode {
         Failure::Different => return ExitCode::from(1),
         Failure::Usage(message) => (2, message),
         Failure::Output(error) => (3, format!("standard output: {error}")),
-        Failure::Error(error) => (exit_code(error.kind()), error.to_string()),
+        Failure::Error(error) => (error.kind().exit_code(), error.to_string()),
     };
     let _ = writeln!(io::stderr(), "error: {message}");
     ExitCode::from(code)
-}
-
-fn exit_code(kind: Kind) -> u8 {
-    match kind {
-        Kind::Unsupported => 4,
-        Kind::Limit => 5,
-        Kind::Deadline => 124,
-        Kind::Cancelled => 130,
-        _ => 3,
-    }
 }
 
 /// Writes a document of JSON, and a line break.
