@@ -40,6 +40,17 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// What the command line exits with after an error of this kind.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::Unsupported => 4,
+            Self::Limit => 5,
+            Self::Deadline => 124,
+            Self::Cancelled => 130,
+            _ => 3,
+        }
+    }
+
     /// The kind of an operation's error; `invalid` if it refuses what it was given.
     pub(crate) fn of_op(kind: OpErrorKind, invalid: Self) -> Self {
         match kind {

@@ -20,6 +20,7 @@ mod samples;
 mod sizes;
 mod support;
 mod tidy;
+mod trust;
 mod vectors;
 
 #[cfg(feature = "cli")]

@@ -15,7 +15,7 @@ use insta::internals::SnapshotContents;
 use crate::support::{Tolerance, assert_close, describe, each, files, project};
 
 /// The samples below a folder of `ir-samples`, by their path without the extension.
-fn samples(folder: &str) -> Vec<(String, PathBuf)> {
+pub(crate) fn samples(folder: &str) -> Vec<(String, PathBuf)> {
     let root = project("ir-samples");
     let all = ["xml", "onnx"].map(|extension| files(&root.join(folder), extension));
     let all = all.into_iter().flatten();
@@ -96,7 +96,7 @@ fn read_values(path: &Path) -> Option<Vec<(String, Value)>> {
         .then(|| json::read(path, &Limits::default()).expect("readable values"))
 }
 
-fn inputs(model: &Model, path: &Path) -> Vec<(String, Tensor)> {
+pub(crate) fn inputs(model: &Model, path: &Path) -> Vec<(String, Tensor)> {
     let values = read_values(&path.with_extension("inputs.json")).unwrap_or_default();
     let load = |(name, value): (String, Value)| {
         let index = model

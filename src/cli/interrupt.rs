@@ -5,7 +5,6 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 use std::{process, thread};
 
-use super::exit_code;
 use crate::error::{Error, Kind, Result};
 use crate::io::remove_temporary_files;
 use crate::limits::CancelToken;
@@ -61,7 +60,7 @@ fn end(kind: Kind, message: &'static str) -> ! {
     if thread::Builder::new().spawn(tell).is_ok() {
         let _ = heard.recv_timeout(TOLD);
     }
-    let code = i32::from(exit_code(kind));
+    let code = i32::from(kind.exit_code());
     drop(removed);
     process::exit(code)
 }

@@ -127,20 +127,10 @@ fn report(failure: Failure, out: &mut dyn Write) -> ExitCode {
         Failure::Different => return ExitCode::from(1),
         Failure::Usage(message) => (2, one_line(&message)),
         Failure::Output(error) => (3, format!("standard output: {error}")),
-        Failure::Error(error) => (exit_code(error.kind()), error.to_string()),
+        Failure::Error(error) => (error.kind().exit_code(), error.to_string()),
     };
     let _ = writeln!(io::stderr(), "error: {message}");
     ExitCode::from(code)
-}
-
-fn exit_code(kind: Kind) -> u8 {
-    match kind {
-        Kind::Unsupported => 4,
-        Kind::Limit => 5,
-        Kind::Deadline => 124,
-        Kind::Cancelled => 130,
-        _ => 3,
-    }
 }
 
 /// A path as it is told on a terminal.

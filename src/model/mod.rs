@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 
 use smallvec::SmallVec;
 
-use crate::error::{Error, Kind, LayerRef, Place, Result};
+use crate::error::{Error, Kind, LayerRef, Place, Result, plain};
 use crate::exec::{Observer, Plan};
 use crate::graph::infer::{Fact, Facts, Refused};
 use crate::graph::{Graph, Known, NodeId, Operation, Terminal, find_terminal, layers_to};
@@ -323,7 +323,7 @@ impl Model {
         };
         let mut kinds: Vec<(String, usize)> = Vec::new();
         for layer in &missing {
-            let kind = format!("{} ({})", layer.type_name, layer.opset);
+            let kind = format!("{} ({})", plain(&layer.type_name), plain(&layer.opset));
             match kinds.iter_mut().find(|(k, _)| *k == kind) {
                 Some((_, count)) => *count += 1,
                 None => kinds.push((kind, 1)),

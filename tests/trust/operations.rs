@@ -1,0 +1,458 @@
+//! Values that operations refuse, known when the model is read or not before it runs.
+
+use ovir::tensor::Tensor;
+
+use super::{Bad, Named, at, floats, int, ints, operation, table};
+
+/// Name, type and opset, attributes, inputs, exit code, and a phrase.
+pub(super) type Row = (
+    &'static str,
+    &'static str,
+    &'static str,
+    Vec<Tensor>,
+    u8,
+    &'static str,
+);
+
+/// Each row twice: with constants for every input but the first, and without any constant.
+pub(super) fn both(rows: Vec<Row>) {
+    let rows = rows
+        .into_iter()
+        .flat_map(|(name, of, data, inputs, code, phrase)| {
+            [true, false].map(|known| {
+                let (text, weights) = operation(of, data, &inputs, |i| known && i > 0);
+                let name = format!("{name} ({})", if known { "constant" } else { "given" });
+                let mut bad = Bad::new(&name, text, code, phrase)
+                    .named(Named::Layer)
+                    .weights(weights);
+                bad.inputs = if known {
+                    inputs[..1].to_vec()
+                } else {
+                    inputs.clone()
+                };
+                bad
+            })
+        });
+    table(rows.collect::<Vec<_>>());
+}
+
+#[test]
+fn values_out_of_range() {
+    let data = || floats(&[3, 2]);
+    both(vec![
+        (
+            "indices",
+            "GatherElements-6",
+            "axis='0'",
+            vec![data(), at(&[1, 2], &[0, 3])],
+            3,
+            "3",
+        ),
+        (
+            "indices below",
+            "GatherElements-6",
+            "axis='0'",
+            vec![data(), at(&[1, 2], &[0, -4])],
+            3,
+            "-4",
+        ),
+        (
+            "axis",
+            "Gather-8",
+            "",
+            vec![data(), ints(&[0]), int(2)],
+            3,
+            "axis 2",
+        ),
+        (
+            "axis",
+            "Gather-1",
+            "",
+            vec![data(), ints(&[0]), int(-3)],
+            3,
+            "axis -3",
+        ),
+        (
+            "batch_dims",
+            "Gather-8",
+            "batch_dims='5'",
+            vec![data(), ints(&[0]), int(0)],
+            3,
+            "batch_dims",
+        ),
+        (
+            "batch_dims",
+            "Gather-7",
+            "batch_dims='-9'",
+            vec![data(), ints(&[0]), int(0)],
+            3,
+            "batch_dims",
+        ),
+        (
+            "tuples",
+            "GatherND-8",
+            "",
+            vec![data(), at(&[1, 2], &[0, 2])],
+            3,
+            "",
+        ),
+        (
+            "tuples too long",
+            "GatherND-8",
+            "",
+            vec![data(), at(&[1, 3], &[0, 0, 0])],
+            3,
+            "",
+        ),
+        (
+            "batch_dims",
+            "GatherND-8",
+            "batch_dims='2'",
+            vec![data(), at(&[1, 1], &[0])],
+            3,
+            "batch_dims",
+        ),
+        (
+            "indices",
+            "ScatterUpdate-3",
+            "",
+            vec![data(), ints(&[3]), floats(&[1, 2]), int(0)],
+            3,
+            "3",
+        ),
+        (
+            "axis",
+            "ScatterUpdate-3",
+            "",
+            vec![data(), ints(&[0]), floats(&[1, 2]), int(4)],
+            3,
+            "axis 4",
+        ),
+        (
+            "indices",
+            "ScatterElementsUpdate-3",
+            "",
+            vec![data(), at(&[1, 2], &[0, 9]), floats(&[1, 2]), int(0)],
+            3,
+            "9",
+        ),
+        (
+            "indices",
+            "ScatterElementsUpdate-12",
+            "reduction='sum'",
+            vec![data(), at(&[1, 2], &[0, 9]), floats(&[1, 2]), int(0)],
+            3,
+            "9",
+        ),
+        (
+            "axis",
+            "ScatterElementsUpdate-12",
+            "",
+            vec![data(), at(&[1, 2], &[0, 0]), floats(&[1, 2]), int(2)],
+            3,
+            "axis 2",
+        ),
+        (
+            "tuples",
+            "ScatterNDUpdate-4",
+            "",
+            vec![data(), at(&[1, 1], &[3]), floats(&[1, 2])],
+            3,
+            "3",
+        ),
+        (
+            "bags",
+            "EmbeddingBagOffsetsSum-3",
+            "",
+            vec![data(), ints(&[3]), ints(&[0])],
+            3,
+            "3",
+        ),
+        (
+            "offsets",
+            "EmbeddingBagOffsetsSum-3",
+            "",
+            vec![data(), ints(&[0]), ints(&[7])],
+            3,
+            "7",
+        ),
+        (
+            "packed bags",
+            "EmbeddingBagPackedSum-3",
+            "",
+            vec![data(), at(&[1, 1], &[-1])],
+            3,
+            "-1",
+        ),
+        (
+            "segments",
+            "EmbeddingSegmentsSum-3",
+            "",
+            vec![data(), ints(&[0]), ints(&[5]), int(2)],
+            3,
+            "5",
+        ),
+        (
+            "lengths",
+            "ReverseSequence-1",
+            "batch_axis='1' seq_axis='0'",
+            vec![data(), ints(&[4, 1])],
+            3,
+            "4",
+        ),
+        (
+            "split by 0",
+            "Split-1",
+            "num_splits='0'",
+            vec![data(), int(0)],
+            3,
+            "num_splits",
+        ),
+        (
+            "split uneven",
+            "Split-1",
+            "num_splits='2'",
+            vec![data(), int(0)],
+            3,
+            "2",
+        ),
+        (
+            "lengths below",
+            "VariadicSplit-1",
+            "",
+            vec![data(), int(0), ints(&[-2, 5])],
+            3,
+            "-2",
+        ),
+        (
+            "lengths beyond",
+            "VariadicSplit-1",
+            "",
+            vec![data(), int(0), ints(&[i64::MAX, i64::MAX])],
+            3,
+            "",
+        ),
+        (
+            "slice step",
+            "Slice-8",
+            "",
+            vec![data(), ints(&[0]), ints(&[1]), ints(&[0])],
+            3,
+            "step",
+        ),
+        (
+            "slice axis",
+            "Slice-8",
+            "",
+            vec![data(), ints(&[0]), ints(&[1]), ints(&[1]), ints(&[5])],
+            3,
+            "axis 5",
+        ),
+        (
+            "stride",
+            "StridedSlice-1",
+            "begin_mask='0' end_mask='0'",
+            vec![data(), ints(&[0]), ints(&[1]), ints(&[0])],
+            3,
+            "stride",
+        ),
+        (
+            "k beyond",
+            "TopK-11",
+            "axis='0' mode='max' sort='value'",
+            vec![data(), int(4)],
+            3,
+            "4",
+        ),
+        (
+            "k below",
+            "TopK-11",
+            "axis='0' mode='max' sort='value'",
+            vec![data(), int(-1)],
+            3,
+            "-1",
+        ),
+        (
+            "k axis",
+            "TopK-11",
+            "axis='2' mode='max' sort='value'",
+            vec![data(), int(1)],
+            3,
+            "axis 2",
+        ),
+        (
+            "axis",
+            "CumSum-3",
+            "",
+            vec![data(), int(i64::MIN)],
+            3,
+            "axis",
+        ),
+        (
+            "other size",
+            "Reshape-1",
+            "special_zero='true'",
+            vec![data(), ints(&[4, 2])],
+            3,
+            "",
+        ),
+        (
+            "two open sizes",
+            "Reshape-1",
+            "special_zero='true'",
+            vec![data(), ints(&[-1, -1])],
+            3,
+            "",
+        ),
+        (
+            "below -1",
+            "Reshape-1",
+            "special_zero='true'",
+            vec![data(), ints(&[-2, 3])],
+            3,
+            "-2",
+        ),
+        (
+            "overflow",
+            "Reshape-1",
+            "special_zero='true'",
+            vec![data(), ints(&[i64::MAX, i64::MAX])],
+            3,
+            "",
+        ),
+        (
+            "order twice",
+            "Transpose-1",
+            "",
+            vec![data(), ints(&[0, 0])],
+            3,
+            "twice",
+        ),
+        (
+            "order out",
+            "Transpose-1",
+            "",
+            vec![data(), ints(&[0, i64::MAX])],
+            3,
+            "",
+        ),
+        (
+            "squeeze a size",
+            "Squeeze-1",
+            "",
+            vec![data(), ints(&[7])],
+            3,
+            "axis 7",
+        ),
+        (
+            "unsqueeze",
+            "Unsqueeze-1",
+            "",
+            vec![data(), ints(&[4])],
+            3,
+            "4",
+        ),
+        (
+            "axes",
+            "ReduceSum-1",
+            "",
+            vec![data(), ints(&[2])],
+            3,
+            "axis 2",
+        ),
+        (
+            "reflect",
+            "Pad-1",
+            "pad_mode='reflect'",
+            vec![data(), ints(&[3, 0]), ints(&[0, 0])],
+            3,
+            "",
+        ),
+        (
+            "step",
+            "Range-4",
+            "output_type='i64'",
+            vec![int(0), int(5), int(0)],
+            3,
+            "step",
+        ),
+        (
+            "reverse",
+            "Reverse-1",
+            "mode='index'",
+            vec![data(), ints(&[9])],
+            3,
+            "axis 9",
+        ),
+        (
+            "roll",
+            "Roll-7",
+            "",
+            vec![data(), ints(&[1]), ints(&[9])],
+            3,
+            "axis 9",
+        ),
+        (
+            "impossible",
+            "Broadcast-3",
+            "mode='numpy'",
+            vec![data(), ints(&[4, 2])],
+            3,
+            "",
+        ),
+        (
+            "target below",
+            "Broadcast-3",
+            "mode='numpy'",
+            vec![data(), ints(&[-3, 2])],
+            3,
+            "-3",
+        ),
+        (
+            "repeats",
+            "Tile-1",
+            "",
+            vec![data(), ints(&[i64::MIN, 1])],
+            3,
+            "",
+        ),
+        (
+            "shift",
+            "BatchToSpace-2",
+            "",
+            vec![data(), ints(&[1, 0]), ints(&[0, 0]), ints(&[0, 0])],
+            3,
+            "0",
+        ),
+        (
+            "block",
+            "SpaceToBatch-2",
+            "",
+            vec![data(), ints(&[1, -5]), ints(&[0, 0]), ints(&[0, 0])],
+            3,
+            "-5",
+        ),
+        (
+            "blank",
+            "CTCLoss-4",
+            "",
+            vec![
+                floats(&[1, 2, 3]),
+                ints(&[5]),
+                at(&[1, 2], &[0, 1]),
+                ints(&[1]),
+                int(2),
+            ],
+            3,
+            "5",
+        ),
+        (
+            "depth",
+            "OneHot-1",
+            "axis='-1'",
+            vec![ints(&[0]), int(-1), int(1), int(0)],
+            3,
+            "-1",
+        ),
+    ]);
+}
