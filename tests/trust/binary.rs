@@ -4,6 +4,16 @@ use std::process::Command;
 
 use super::{PLAIN, edited, floats, ints, operation};
 
+/// Name, document, weights, further arguments, exit code, and a phrase.
+type Row = (
+    &'static str,
+    String,
+    Vec<u8>,
+    &'static [&'static str],
+    i32,
+    &'static str,
+);
+
 #[test]
 fn exit_codes_and_messages() {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -15,7 +25,7 @@ fn exit_codes_and_messages() {
         |_| true,
     );
     let nothing = Vec::new;
-    let rows: Vec<(&str, String, Vec<u8>, &[&str], i32, &str)> = vec![
+    let rows: Vec<Row> = vec![
         (
             "right",
             PLAIN.to_owned(),
