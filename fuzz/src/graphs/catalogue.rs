@@ -3,7 +3,7 @@
 use ovir::tensor::ElementType;
 
 use super::grow::{Draft, Grower, layer, list};
-use super::{binary, movement, sums};
+use super::{binary, bodies, movement, sums};
 
 /// What an operation makes of rounding errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +71,8 @@ pub(super) const CATALOGUE: &[Row] = {
         (Jumps, movement::unique),
         (Jumps, movement::one_hot),
         (Jumps, movement::bucketize),
+        (Jumps, bodies::branches),
+        (Jumps, bodies::loops),
         (Sums, sums::reduce),
         (Sums, sums::reduce),
         (Jumps, sums::reduce_exactly),

@@ -6,6 +6,7 @@ use ovir::io::Random;
 use ovir::op::Output;
 use ovir::tensor::{Dimension, ElementType, PartialShape, Shape, Tensor, convert};
 
+use super::bodies;
 use super::catalogue::{CATALOGUE, Rounding};
 use super::recipe::{Layer, Recipe, Step, Value};
 
@@ -26,6 +27,11 @@ pub(super) struct Grower<'a> {
     exactly: bool,
     /// Whether floats may be infinite, or no numbers.
     special: bool,
+    /// How deep this is in bodies, whose parameters are their holders' to choose.
+    pub(super) depth: usize,
+    /// Whether nothing sums floats: what one iteration rounds goes into the next, to operations that
+    /// make errors large.
+    steady: bool,
 }
 
 /// A layer without attributes in a late opset.
@@ -35,6 +41,8 @@ pub(super) fn layer(kind: &'static str, inputs: &[Value]) -> Layer {
         opset: "opset16",
         attributes: Vec::new(),
         inputs: inputs.to_vec(),
+        bodies: Vec::new(),
+        outputs: 1,
         rounded: false,
     }
 }
@@ -65,6 +73,8 @@ impl<'a> Grower<'a> {
             outputs: Vec::new(),
             exactly: false,
             special: false,
+            depth: 0,
+            steady: false,
         }
     }
 
@@ -103,15 +113,43 @@ impl<'a> Grower<'a> {
         (layers > 0).then_some(self.recipe)
     }
 
+    /// A body with parameters like `inputs`, and what inference says of its steps.
+    pub(super) fn body(
+        &mut self,
+        inputs: &[Tensor],
+        layers: usize,
+        steady: bool,
+    ) -> (Recipe, Vec<Vec<Output>>) {
+        let bytes = std::mem::replace(&mut self.bytes, Unstructured::new(&[]));
+        let mut inner = Self::new(bytes);
+        (inner.special, inner.depth) = (self.special, self.depth + 1);
+        inner.steady = steady || self.steady;
+        for tensor in inputs {
+            inner.push(
+                Step::Parameter(tensor.shape().into(), tensor.clone()),
+                tensor,
+            );
+        }
+        for _ in 0..=inner.below(layers) {
+            inner.grow_layer();
+        }
+        self.bytes = inner.bytes;
+        (inner.recipe, inner.outputs)
+    }
+
     fn grow_layer(&mut self) -> bool {
         let (rounding, draft) = CATALOGUE[self.below(CATALOGUE.len())];
+        if self.steady && rounding == Rounding::Sums {
+            return false;
+        }
         let kept = self.recipe.steps.len();
         self.exactly = rounding == Rounding::Jumps;
         let drafted = draft(self);
         self.exactly = false;
         if let Some(mut layer) = drafted {
             let rounded = layer.inputs.iter().any(|&v| self.recipe.rounded(v));
-            layer.rounded = rounded || rounding == Rounding::Sums;
+            let inside = layer.bodies.iter().any(|body| bodies::sums(&body.recipe));
+            layer.rounded = rounded || inside || rounding == Rounding::Sums;
             if self.push_step(Step::Layer(layer)).is_some() {
                 return true;
             }
@@ -297,13 +335,16 @@ impl<'a> Grower<'a> {
         self.recipe.steps.push(step);
         let inferred = self
             .recipe
-            .infer_last()
+            .infer_last(&self.outputs)
             .ok()
             .filter(|all| all.iter().all(is_small));
         let Some(outputs) = inferred else {
             self.recipe.steps.pop();
             return None;
         };
+        if let Some(Step::Layer(layer)) = self.recipe.steps.last_mut() {
+            layer.outputs = outputs.len();
+        }
         self.outputs.push(outputs);
         let step = self.recipe.steps.len() - 1;
         Some(Value { step, output: 0 })
@@ -373,7 +414,15 @@ impl<'a> Grower<'a> {
         self.push_parameter(tensor);
     }
 
+    /// An input of the model, of this value. A body has none of its own.
+    pub(super) fn input(&mut self, tensor: Tensor) -> Value {
+        self.push_parameter(tensor)
+    }
+
     fn push_parameter(&mut self, tensor: Tensor) -> Value {
+        if self.depth > 0 {
+            return self.tensor(tensor);
+        }
         let mut dims = Vec::new();
         for &dim in tensor.shape().iter() {
             dims.push(match self.below(8) {

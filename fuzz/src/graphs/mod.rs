@@ -3,8 +3,10 @@
 //! `OVIR_FUZZ_SHOW=1` prints each graph before it is evaluated.
 
 mod binary;
+mod bodies;
 mod catalogue;
 mod compare;
+mod document;
 mod grow;
 mod movement;
 pub mod recipe;

@@ -7,6 +7,8 @@ use ovir::op::Output;
 use ovir::tensor::{PartialShape, Tensor};
 use ovir::{Model, Result, io};
 
+use super::document::document;
+
 /// An output of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Value {
@@ -30,8 +32,23 @@ pub struct Layer {
     pub opset: &'static str,
     pub attributes: Vec<(&'static str, String)>,
     pub inputs: Vec<Value>,
+    /// Those of an If or a Loop.
+    pub bodies: Vec<Body>,
+    /// How many outputs it has, as inference says.
+    pub outputs: usize,
     /// Whether the outputs depend on the order of a sum of floats, here or before.
     pub rounded: bool,
+}
+
+/// A body, whose parameters come first among its steps: their values are shapes and types only.
+#[derive(Debug, Clone)]
+pub struct Body {
+    /// Its tag in a document.
+    pub tag: &'static str,
+    pub recipe: Recipe,
+    /// The entries of its port map, and its back edges.
+    pub ports: String,
+    pub back: String,
 }
 
 /// A graph and the values of its inputs.
@@ -47,6 +64,10 @@ impl Recipe {
     /// # Errors
     /// When a layer does not take its inputs.
     pub fn build(&self, exact: bool) -> Result<Model> {
+        if self.has_bodies() {
+            let (document, weights) = document(self, exact);
+            return Model::from_bytes("random.xml", document.into_bytes(), weights);
+        }
         let mut builder = Builder::new();
         let mut ports: Vec<Port> = Vec::new();
         let of = |ports: &[Port], value: &Value| Builder::output(ports[value.step], value.output);
@@ -79,13 +100,47 @@ impl Recipe {
         builder.build("random")
     }
 
-    /// What inference says of the last step, if that is possible.
+    fn has_bodies(&self) -> bool {
+        let has = |step: &Step| matches!(step, Step::Layer(layer) if !layer.bodies.is_empty());
+        self.steps.iter().any(has)
+    }
+
+    /// The last layer alone: `outputs` are those of all steps before.
+    fn last(&self, outputs: &[Vec<Output>]) -> Self {
+        let mut alone = Self::default();
+        let Some(Step::Layer(layer)) = self.steps.last() else {
+            return alone;
+        };
+        let mut layer = layer.clone();
+        for (index, input) in layer.inputs.iter_mut().enumerate() {
+            alone.steps.push(match &self.steps[input.step] {
+                Step::Constant(tensor) => Step::Constant(tensor.clone()),
+                _ => {
+                    let fact = &outputs[input.step][input.output];
+                    let shape = fact.shape.to_shape().unwrap_or_default();
+                    let none = Tensor::zeros(fact.element_type, shape.clone());
+                    Step::Parameter((&shape).into(), none.expect("small"))
+                }
+            });
+            *input = Value {
+                step: index,
+                output: 0,
+            };
+        }
+        alone.steps.push(Step::Layer(layer));
+        alone
+    }
+
+    /// What inference says of the last step, if that is possible; `outputs` are those before it.
     ///
     /// # Errors
     /// When it does not take its inputs.
-    pub fn infer_last(&self) -> Result<Vec<Output>> {
-        let mut until = self.clone();
-        let step = self.steps.len() - 1;
+    pub fn infer_last(&self, outputs: &[Vec<Output>]) -> Result<Vec<Output>> {
+        let mut until = match self.has_bodies() {
+            true => self.last(outputs),
+            false => self.clone(),
+        };
+        let step = until.steps.len() - 1;
         until.results = vec![Value { step, output: 0 }];
         let model = until.build(true)?;
         let node = model.graph().find(&format!("s{step}"));
@@ -128,6 +183,15 @@ impl fmt::Display for Recipe {
                         write!(f, " s{}.{}", input.step, input.output)?;
                     }
                     writeln!(f)?;
+                    for body in &layer.bodies {
+                        let Body {
+                            tag,
+                            ports,
+                            back,
+                            recipe,
+                        } = body;
+                        writeln!(f, "{tag} {ports}{back}\n{recipe}end of {tag}")?;
+                    }
                 }
             }
         }
