@@ -386,14 +386,15 @@ impl<'r> Run<'r, '_> {
         let model = self.model;
         let terminal = &model.graphs()[body.graph].outputs()[result];
         let Some(first) = parts.first() else {
-            // Without an iteration there is nothing along the axis, and no other size to know.
+            // Without an iteration there is nothing along the axis, and of the other sizes only the
+            // least is known.
             let inner = At {
                 graph: body.graph,
                 id: terminal.node,
             };
             let inferred = inner.inferred(model);
             let dims = inferred.shape.dims().unwrap_or_default();
-            let mut dims: Shape = dims.iter().map(|d| d.value().unwrap_or(0)).collect();
+            let mut dims: Shape = dims.iter().map(|d| d.min()).collect();
             let axis = normalize_axis(slice.axis, dims.rank()).map_err(|e| failed(model, e))?;
             dims[axis] = 0;
             return Tensor::zeros(inferred.element_type, dims).map_err(|e| failed(model, e.into()));

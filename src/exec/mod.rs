@@ -2,6 +2,7 @@
 
 mod awake;
 mod control;
+pub mod lifetimes;
 mod observer;
 mod plan;
 mod pool;

@@ -15,6 +15,10 @@ const LARGER: usize = 2;
 /// Buffers below this size serve any tensor that fits.
 const SMALL: usize = 256;
 
+/// What is alive and what is kept may come to this many quarters of the most that was alive when
+/// fresh memory is needed: as few as this at first, as many as that at most.
+const QUARTERS: [u64; 2] = [5, 8];
+
 #[derive(Default)]
 pub(super) struct Pool {
     /// By capacity, the smallest first.
@@ -28,6 +32,11 @@ pub(super) struct Pool {
     peak: u64,
     tensor_limit: u64,
     live_limit: u64,
+    /// See [`QUARTERS`].
+    quarters: u64,
+    /// Buffers that were fresh in this run, and whether it is not the first.
+    fresh: usize,
+    again: bool,
 }
 
 /// A buffer, and when it was put here.
@@ -37,8 +46,13 @@ struct Kept {
 }
 
 impl Pool {
-    /// Begins a run: nothing is alive.
+    /// Begins a run: nothing is alive. Where the last one needed fresh memory although one went
+    /// before it, buffers were given back that are needed in every run: more are kept from now on.
     pub(super) fn begin(&mut self, limits: &Limits) {
+        let more = u64::from(self.again && self.fresh > 0);
+        self.quarters = (self.quarters + more).clamp(QUARTERS[0], QUARTERS[1]);
+        self.again |= self.fresh > 0;
+        self.fresh = 0;
         self.live = 0;
         self.tensor_limit = limits.tensor_bytes;
         self.live_limit = limits.live_bytes;
@@ -58,7 +72,8 @@ impl Pool {
         self.peak = self.peak.max(self.live);
         let mut tensor = self.reuse(bytes, ty, shape);
         if tensor.is_none() {
-            self.trim(self.peak + self.peak / 4);
+            self.fresh += 1;
+            self.trim(self.peak / 4 * self.quarters.max(QUARTERS[0]));
             let fresh = Tensor::zeros(ty, shape.clone());
             tensor = Some(fresh.map_err(|e| Error::new(Kind::Limit, e.to_string()))?);
         }
@@ -140,7 +155,7 @@ impl Pool {
                 .partition_point(|k| k.spare.capacity() < capacity);
             self.spare.insert(at, kept);
             // Operations that bring tensors of their own must not fill the pool.
-            self.trim(2 * self.peak);
+            self.trim(self.peak / 4 * QUARTERS[1]);
         }
     }
 }
@@ -153,4 +168,32 @@ fn size(spare: &Spare) -> u64 {
 pub(super) fn unexpected(place: Place, inferred: &Output, found: &Tensor) -> Error {
     let message = format!("an output {found:?} is not the {inferred} that was inferred");
     Error::at(place, Kind::Eval, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Buffers that a run needs which has tensors of these sizes, one after the other.
+    fn run(pool: &mut Pool, sizes: &[usize]) -> usize {
+        pool.begin(&Limits::default());
+        for &size in sizes {
+            let tensor = pool.allocate(ElementType::U8, &Shape::from([size]));
+            pool.release(tensor.expect("memory"));
+        }
+        pool.fresh
+    }
+
+    #[test]
+    fn runs_find_the_buffers_of_earlier_ones() {
+        // Neither serves the other, and both are more than a quarter above the larger.
+        let mut pool = Pool::default();
+        let fresh: Vec<usize> = (0..5).map(|_| run(&mut pool, &[100_000, 40_000])).collect();
+        assert_eq!((fresh[0], fresh[4]), (2, 0), "{fresh:?}");
+        // What is kept has a bound all the same.
+        for size in [10_000, 21_000, 43_000, 87_000, 175_000] {
+            run(&mut pool, &[size, 350_000]);
+            assert!(pool.live + pool.kept <= 2 * pool.peak);
+        }
+    }
 }

@@ -13,6 +13,7 @@ use crate::graph::infer::{Fact, describe};
 use crate::graph::{Graph, Node, NodeId, Operation};
 use crate::limits::{self, Limits, Watch};
 use crate::model::Model;
+use crate::op::size::expect_possible;
 use crate::op::{Input, Io, Op, OpErrorKind, Output, Outputs, Role};
 use crate::tensor::{Shape, Tensor};
 
@@ -383,7 +384,8 @@ fn evaluate(
     pool: &mut Pool,
 ) -> Result<Tensors> {
     let failed = |kind: Kind, mut error: crate::op::OpError| {
-        if matches!(error.kind, OpErrorKind::Invalid | OpErrorKind::Unsupported) {
+        let stopped = matches!(error.kind, OpErrorKind::Deadline | OpErrorKind::Cancelled);
+        if !stopped {
             error.message += &describe(inputs.iter().map(|t| (t.element_type(), t.shape())));
         }
         Error::from_op(at.place(model), kind, error)
@@ -398,7 +400,12 @@ fn evaluate(
         &fact.outputs
     } else {
         let exact: SmallVec<[Input<'_>; 4]> = inputs.iter().map(|t| Input::of(t)).collect();
-        again = op.infer(&exact).map_err(|e| failed(Kind::Shape, e))?;
+        let infer = || {
+            let outputs = op.infer(&exact)?;
+            expect_possible(&outputs, limits::current(|limits| limits.rank))?;
+            Ok(outputs)
+        };
+        again = infer().map_err(|e| failed(Kind::Shape, e))?;
         &again
     };
     if op.reshapes() {

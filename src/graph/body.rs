@@ -1,6 +1,7 @@
 //! The bodies of If, Loop and TensorIterator, and how values pass in and out of them.
 
 use std::collections::HashMap;
+use std::fmt;
 
 use super::{Graph, Terminal};
 
@@ -118,6 +119,18 @@ pub(crate) enum Feed {
     Iteration,
 }
 
+impl fmt::Display for Feed {
+    /// Without the positions of Results: those of a file say nothing.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Whole { input, back: None } => write!(f, "input {input}"),
+            Self::Whole { input, .. } => write!(f, "input {input}, then the last iteration's"),
+            Self::Part { input, slice } => write!(f, "parts of input {input} along {slice}"),
+            Self::Iteration => f.write_str("number of the iteration"),
+        }
+    }
+}
+
 /// What an output of a layer is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Yield {
@@ -194,6 +207,22 @@ impl Body {
             yields: yields.collect::<Result<_, String>>()?,
             condition,
         })
+    }
+}
+
+impl fmt::Display for Slice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            axis,
+            start,
+            end,
+            stride,
+            part_size,
+        } = self;
+        write!(
+            f,
+            "axis {axis} from {start} to {end} by {stride}, parts of {part_size}"
+        )
     }
 }
 

@@ -30,6 +30,7 @@ impl Node {
             operation,
             origin: None,
             inputs: inputs.into(),
+            input_rt_info: Vec::new(),
             outputs: vec![OutputPort::default()],
             offset: None,
             rt_info: RtInfo::default(),
@@ -91,10 +92,12 @@ impl Graph {
         for terminal in self.inputs.iter_mut().chain(&mut self.outputs) {
             terminal.node = renumber(terminal.node);
         }
+        // A Parameter whose attributes are wrong has no operation.
+        let is_input = |op: &dyn Op| op.role() == Role::Parameter;
         debug_assert!(
             self.inputs
                 .iter()
-                .all(|t| self.node(t.node).role() == Role::Parameter),
+                .all(|t| self.node(t.node).op().is_none_or(is_input)),
             "terminals follow their nodes"
         );
     }

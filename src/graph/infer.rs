@@ -11,7 +11,8 @@ use super::control::{Entry, Next, Waiting};
 use super::known::{Known, KnownOutputs, known_outputs};
 use super::{Graph, Node, NodeId, Operation};
 use crate::limits::{self, Stop, Watch};
-use crate::op::{Input, OpError, OpErrorKind, Output, Outputs, Role};
+use crate::op::size::expect_possible;
+use crate::op::{Input, OpError, Output, Outputs, Role};
 use crate::tensor::{Dimension, ElementType, PartialShape, Symbol};
 
 /// What inference knows of a node.
@@ -203,7 +204,9 @@ impl<'g> Inference<'g> {
                         walk.waiting = Some(waiting);
                         return Ok(Some(entry));
                     }
-                    Ok(Next::Done(fact)) => self.ranked(fact),
+                    Ok(Next::Done(fact)) => {
+                        expect_possible(&fact.outputs, self.rank).map(|()| fact)
+                    }
                     Err(error) => Err(error),
                 },
             };
@@ -220,21 +223,6 @@ impl<'g> Inference<'g> {
 
     fn refuse(&mut self, graph: usize, node: NodeId, error: OpError) {
         self.refused.push(Refused { graph, node, error });
-    }
-
-    /// A fact whose shapes have no more dimensions than allowed.
-    fn ranked(&self, fact: Fact) -> Result<Fact, OpError> {
-        let ranks = fact.outputs.iter().filter_map(|o| o.shape.dims());
-        match ranks.map(<[_]>::len).max() {
-            Some(rank) if rank > self.rank => Err(OpError {
-                message: format!(
-                    "an output has {rank} dimensions, the limit is {}",
-                    self.rank
-                ),
-                kind: OpErrorKind::Limit,
-            }),
-            _ => Ok(fact),
-        }
     }
 
     /// `waiting` is the node after one of its bodies was inferred.

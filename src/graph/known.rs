@@ -44,8 +44,9 @@ pub(super) fn known_outputs(op: &dyn Op, inputs: &[Input<'_>], outputs: &Outputs
     }
     let values: Option<SmallVec<[&Tensor; 4]>> = inputs.iter().map(|i| i.value).collect();
     if let Some(values) = values {
-        // What evaluation refuses, it will refuse with a place when it is asked for.
-        return match evaluate(op, &values, outputs) {
+        // What evaluation refuses, it will refuse with a place when it is asked for. The values stay with
+        // the model, whose evaluations may want them to be the same on every machine.
+        return match limits::deterministic(|| evaluate(op, &values, outputs)) {
             Ok(tensors) => tensors
                 .into_iter()
                 .map(|t| Some(Known::Tensor(t)))

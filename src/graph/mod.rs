@@ -118,6 +118,8 @@ pub struct Node {
     pub(crate) operation: Operation,
     pub(crate) origin: Option<Box<Origin>>,
     pub(crate) inputs: SmallVec<[Port; 4]>,
+    /// Runtime information of the inputs: none, or one for each.
+    pub(crate) input_rt_info: Vec<RtInfo>,
     pub(crate) outputs: Vec<OutputPort>,
     pub(crate) offset: Option<usize>,
     pub(crate) rt_info: RtInfo,
@@ -211,6 +213,11 @@ impl Node {
     /// Runtime information of the layer.
     pub fn rt_info(&self) -> &RtInfo {
         &self.rt_info
+    }
+
+    /// Runtime information of an input.
+    pub fn input_rt_info(&self, index: usize) -> Option<&RtInfo> {
+        self.input_rt_info.get(index)
     }
 
     /// The bodies of an If, Loop or TensorIterator.

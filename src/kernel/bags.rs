@@ -3,7 +3,9 @@
 use rayon::prelude::*;
 
 use super::reduce::{Accumulator, Fold, Folds, Number, Visitor};
+use super::scratch::try_vec;
 use crate::limits::Share;
+use crate::op::OpError;
 use crate::tensor::Tensor;
 use crate::tensor::convert::{BLOCK, Compute, narrow, widen};
 
@@ -57,15 +59,20 @@ pub(crate) fn fold_bags(table: &Tensor, bags: &Bags<'_>, folds: &Folds, out: &mu
 
 /// Where each of `count` bags begins, and where the last ends, when element `i` is in bag `ids[i]`
 /// and the ids are sorted.
-pub(crate) fn bounds(ids: &[usize], count: usize) -> Vec<usize> {
-    let mut bounds = Vec::with_capacity(count + 1);
+///
+/// # Errors
+/// When there is no memory for that many.
+pub(crate) fn bounds(ids: &[usize], count: usize) -> Result<Vec<usize>, OpError> {
+    let all = count.saturating_add(1);
+    let mut bounds = try_vec(0, all)?;
+    bounds.clear();
     for (i, &id) in ids.iter().enumerate() {
         while bounds.len() <= id {
             bounds.push(i);
         }
     }
-    bounds.resize(count + 1, ids.len());
-    bounds
+    bounds.resize(all, ids.len());
+    Ok(bounds)
 }
 
 struct Job<'a> {

@@ -3,13 +3,17 @@
 
 use std::sync::Arc;
 
+use pulp::Arch;
 use rayon::prelude::*;
 use rustfft::num_complex::Complex;
-use rustfft::{Fft, FftDirection, FftNum, FftPlanner};
+use rustfft::{Fft, FftDirection, FftNum, FftPlanner, FftPlannerScalar};
 
 use super::moving::Odometer;
 use super::real::Real;
+use super::scratch::try_vec;
+use super::simd::arch;
 use crate::limits::Share;
+use crate::op::OpError;
 
 /// Numbers below which a transform stays on the calling thread.
 const SMALL: usize = 1 << 14;
@@ -122,13 +126,16 @@ pub(crate) fn exchange<A: Copy + Send + Sync>(
 
 /// Transforms all lines of the middle axis of `[outer, length, inner]`, in place. Nothing is
 /// divided by the length.
+///
+/// # Errors
+/// When there is no memory for as many numbers again.
 pub(crate) fn transform<T: Real + FftNum>(
     data: &mut [Complex<T>],
     [length, inner]: [usize; 2],
     inverse: bool,
-) {
+) -> Result<(), OpError> {
     if length < 2 || data.is_empty() {
-        return;
+        return Ok(());
     }
     let fft = plan::<T>(length, inverse);
     let run = |lines: &mut [Complex<T>]| {
@@ -139,12 +146,13 @@ pub(crate) fn transform<T: Real + FftNum>(
     };
     if inner == 1 {
         run(data);
-        return;
+        return Ok(());
     }
-    let mut lines = vec![zero(); data.len()];
+    let mut lines = try_vec(zero(), data.len())?;
     exchange(data, length, inner, &mut lines);
     run(&mut lines);
     exchange(&lines, inner, length, data);
+    Ok(())
 }
 
 fn plan<T: FftNum>(length: usize, inverse: bool) -> Arc<dyn Fft<T>> {
@@ -153,7 +161,10 @@ fn plan<T: FftNum>(length: usize, inverse: bool) -> Arc<dyn Fft<T>> {
     } else {
         FftDirection::Forward
     };
-    FftPlanner::new().plan_fft(length, direction)
+    match arch() {
+        Arch::Scalar => FftPlannerScalar::new().plan_fft(length, direction),
+        _ => FftPlanner::new().plan_fft(length, direction),
+    }
 }
 
 fn zero<T: Real>() -> Complex<T> {
@@ -185,7 +196,7 @@ impl<T: Real + FftNum> Lines<T> {
         let half = if even { length / 2 } else { length };
         let step = -std::f64::consts::TAU / length as f64;
         let turn = |k: usize| {
-            let (sin, cos) = (step * k as f64).sin_cos();
+            let (sin, cos) = libm::sincos(step * k as f64);
             Complex {
                 re: T::of(cos),
                 im: T::of(sin),
@@ -365,7 +376,7 @@ mod tests {
             let inner: usize = dims[axis + 1..].iter().product();
             for inverse in [false, true] {
                 let mut out = data.clone();
-                transform(&mut out, [length, inner], inverse);
+                transform(&mut out, [length, inner], inverse).expect("memory");
                 for (i, &out) in out.iter().enumerate() {
                     let (k, start) = (
                         i / inner % length,
@@ -383,7 +394,7 @@ mod tests {
         let (length, inner) = (64, 600);
         let data = complex(&line(2 * length * inner, 1));
         let mut out = data.clone();
-        transform(&mut out, [length, inner], false);
+        transform(&mut out, [length, inner], false).expect("memory");
         for column in [0, 311, 599] {
             let x: Vec<_> = (0..length).map(|j| data[column + j * inner]).collect();
             close(out[5 * inner + column], sum(&x, 5, -1.0));

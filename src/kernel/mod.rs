@@ -59,6 +59,7 @@ pub(crate) mod search;
 pub(crate) mod select;
 pub(crate) mod simd;
 pub(crate) mod softmax;
+pub(crate) mod sort;
 pub(crate) mod strided;
 pub(crate) mod suppression;
 #[cfg(feature = "tokenizers")]

@@ -148,6 +148,16 @@ impl<P: Places, T> Piece<'_, P, T> {
             .for_each(|&(at, update)| apply(at, update));
     }
 
+    /// The same part of something else that has as many elements.
+    pub(super) fn on<'b, U>(&'b self, out: &'b mut [U]) -> Piece<'b, P, U> {
+        Piece {
+            places: self.places,
+            slab: self.slab,
+            start: self.start,
+            out,
+        }
+    }
+
     /// How many elements of the slabs from `first` on come before the piece.
     pub(super) fn offset(&self, first: usize) -> usize {
         (self.slab - first) * self.places.slab() + self.start

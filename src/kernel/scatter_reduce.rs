@@ -1,5 +1,6 @@
 //! Combines updates with the elements at their places.
 
+use num_traits::{AsPrimitive, PrimInt};
 use rayon::prelude::*;
 
 use super::scatter::{Piece, Places, scatter};
@@ -138,7 +139,10 @@ impl<P: Places> Work<'_, P> {
         };
         scatter(self.scatter, first, out, begin, |piece| {
             match self.reduction {
-                Reduction::Mean => self.mean(updates, piece),
+                Reduction::Mean if u32::try_from(self.scatter.updates()).is_ok() => {
+                    self.mean::<C, u32>(updates, piece);
+                }
+                Reduction::Mean => self.mean::<C, usize>(updates, piece),
                 _ => {
                     let data = &data[piece.offset(first)..][..piece.out.len()];
                     self.piece(data, updates, piece);
@@ -177,7 +181,8 @@ impl<P: Places> Work<'_, P> {
         }
     }
 
-    /// Without the initial values: elements that keep the mark have met no update.
+    /// Without the initial values: elements that keep the mark have met no update, or none that
+    /// differs from it.
     fn marked<C: Arithmetic>(
         &self,
         mark: C,
@@ -186,18 +191,13 @@ impl<P: Places> Work<'_, P> {
         piece: &mut Piece<'_, P, C>,
     ) {
         piece.out.fill(mark);
-        let mut doubt = false;
+        let mut met = Vec::new();
         self.combine::<C>(Marked {
             updates,
             piece,
             mark,
-            doubt: &mut doubt,
+            met: &mut met,
         });
-        let mut met = Vec::new();
-        if doubt {
-            met = vec![false; piece.out.len()];
-            piece.each(|at, _, _| met[at] = true);
-        }
         let neutral = self.neutral();
         let elements = piece.out.iter_mut().zip(data).enumerate();
         for (at, (element, &before)) in elements {
@@ -232,23 +232,30 @@ impl<P: Places> Work<'_, P> {
         }
     }
 
-    /// Sums stand in the output while they are added up.
-    fn mean<C: Arithmetic>(&self, updates: &[C], piece: &mut Piece<'_, P, C>) {
-        let len = piece.out.len();
-        // Zero pages until they are touched.
-        let (mut counts, mut highs) = (vec![0usize; len], vec![C::High::default(); len]);
+    /// Sums and the number of their terms stand side by side while they are added up: the memory of
+    /// both is waited for at the same time.
+    fn mean<C: Arithmetic, N: PrimInt + AsPrimitive<usize>>(
+        &self,
+        updates: &[C],
+        piece: &mut Piece<'_, P, C>,
+    ) {
         let init = self.use_init_val;
-        piece.each(|at, element, update| {
-            if counts[at] == 0 && !init {
-                *element = updates[update];
-            } else {
-                element.add(&mut highs[at], updates[update]);
-            }
-            counts[at] += 1;
+        let nothing = C::NOTHING.unwrap_or_default();
+        let begin = |&element: &C| Mean {
+            sum: if init { element } else { nothing },
+            high: C::High::default(),
+            count: N::zero(),
+        };
+        let mut means: Vec<Mean<C, N>> = piece.out.iter().map(begin).collect();
+        piece.on(&mut means).each(|_, mean, update| {
+            mean.sum.add(&mut mean.high, updates[update]);
+            mean.count = mean.count + N::one();
         });
-        for ((element, &count), high) in piece.out.iter_mut().zip(&counts).zip(highs) {
-            if count > 0 {
-                *element = element.divide(high, count + usize::from(init));
+        for (element, mean) in piece.out.iter_mut().zip(means) {
+            if mean.count > N::zero() {
+                *element = mean
+                    .sum
+                    .divide(mean.high, mean.count.as_() + usize::from(init));
             }
         }
     }
@@ -341,6 +348,13 @@ fn widen_all<C: Arithmetic>(tensor: &Tensor, out: &mut [C]) {
     pieces.share(|(i, out)| widen(tensor, i * PIECE, out));
 }
 
+/// A mean that is added up.
+struct Mean<C: Arithmetic, N> {
+    sum: C,
+    high: C::High,
+    count: N,
+}
+
 /// What is done with a function of two elements.
 trait Then<C> {
     fn with(&mut self, f: impl Fn(C, C) -> C + Sync);
@@ -379,20 +393,31 @@ struct Marked<'a, 'p, P, C> {
     updates: &'a [C],
     piece: &'a mut Piece<'p, P, C>,
     mark: C,
-    /// Whether an update is the same as the mark.
-    doubt: &'a mut bool,
+    /// Which elements have met an update that is the same as the mark, if any has.
+    met: &'a mut Vec<bool>,
 }
 
 impl<P: Places, C: Arithmetic> Then<C> for Marked<'_, '_, P, C> {
     fn with(&mut self, f: impl Fn(C, C) -> C + Sync) {
-        let (updates, mark, mut doubt) = (self.updates, self.mark, false);
-        self.piece.each(|_, element, update| {
+        let (updates, mark) = (self.updates, self.mark);
+        let (len, met) = (self.piece.out.len(), &mut *self.met);
+        self.piece.each(|at, element, update| {
             let update = updates[update];
-            doubt |= update.same(mark);
+            if update.same(mark) {
+                meet(met, len, at);
+            }
             *element = f(*element, update);
         });
-        *self.doubt = doubt;
     }
+}
+
+/// Marks one of so many elements.
+#[cold]
+fn meet(met: &mut Vec<bool>, len: usize, at: usize) {
+    if met.is_empty() {
+        *met = vec![false; len];
+    }
+    met[at] = true;
 }
 
 /// Applies the updates of whole slices, slice by slice.

@@ -2,6 +2,8 @@
 
 use super::index::Index;
 use super::moving::for_rows;
+use super::scratch::try_vec;
+use crate::op::OpError;
 use crate::tensor::Tensor;
 use crate::tensor::convert::{BLOCK, Compute, widen};
 
@@ -27,18 +29,22 @@ pub(crate) struct Search<'a> {
 
 impl Search<'_> {
     /// Writes the place of each value, computing in `C`.
-    pub(crate) fn run<C: Compute, I: Index>(&self, out: &mut [I]) {
+    ///
+    /// # Errors
+    /// When there is no memory for the sequences in `C`.
+    pub(crate) fn run<C: Compute, I: Index>(&self, out: &mut [I]) -> Result<(), OpError> {
         let widened;
         let sorted = match C::native(self.sorted.element_type(), self.sorted.bytes()) {
             Some(native) => native,
             None => {
-                let mut all = vec![C::default(); self.sorted.len()];
+                let mut all = try_vec(C::default(), self.sorted.len())?;
                 widen(self.sorted, 0, &mut all);
                 widened = all;
                 &widened[..]
             }
         };
         for_rows(out, 1, 1, |first, out| self.piece(sorted, first, out));
+        Ok(())
     }
 
     fn piece<C: Compute, I: Index>(&self, sorted: &[C], first: usize, out: &mut [I]) {

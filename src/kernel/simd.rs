@@ -1,8 +1,21 @@
 //! Loops compiled for the vectors of the machine they run on, and memory asked for ahead.
 
-use pulp::Simd;
+use pulp::{Arch, Simd};
 
-pub(crate) use crate::tensor::simd::{arch, vectorize, vectorize_mut, vectorize_streaming};
+use crate::limits;
+use crate::tensor::simd::machine;
+pub(crate) use crate::tensor::simd::{vectorize, vectorize_mut, vectorize_streaming};
+
+/// The vectors for loops whose sums depend on them: those of this machine, or where results must be the
+/// same on all machines ([`limits::Limits::deterministic`]) those that all have.
+#[inline(always)]
+pub(crate) fn arch() -> Arch {
+    if limits::current(|limits| limits.deterministic) {
+        Arch::Scalar
+    } else {
+        machine()
+    }
+}
 
 /// Asks for the memory of the element `position` after one, to be read or written soon. A position
 /// outside does no harm.
@@ -15,6 +28,20 @@ pub(crate) fn prefetch<T>(data: *const T, position: usize) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (data, position);
+}
+
+/// The size of a page of memory. The processor foresees what a loop reads up to its end.
+pub(crate) const PAGE: usize = 4096;
+
+/// Asks for the first lines of the page that a loop gets to after the next [`PAGE`] / 2 bytes: for
+/// loops that read through much memory, to be called once a page.
+#[inline(always)]
+pub(crate) fn prefetch_page<T>(data: *const T) {
+    let data = data.cast::<u8>();
+    let soon = data.addr() + PAGE / 2;
+    for line in 0..4 {
+        prefetch(data, soon.next_multiple_of(PAGE) - data.addr() + 64 * line);
+    }
 }
 
 /// Every second element, beginning with the first.

@@ -1,10 +1,14 @@
 //! The first elements of slices, by value.
 
+use std::sync::OnceLock;
+
 use rayon::prelude::*;
 
 use super::index::Index;
 use super::moving::{Mover, Word, for_rows};
-use crate::limits::Share;
+use super::scratch::try_vec;
+use super::sort::{PIECE, sort};
+use crate::limits::{self, Share};
 use crate::op::OpError;
 use crate::tensor::convert::{BLOCK, Compute, widen};
 use crate::tensor::{Class, Tensor};
@@ -14,6 +18,9 @@ const PART: usize = 1 << 16;
 
 /// Slices next to each other that are read together, so that each line of memory is read once.
 const COLUMNS: usize = 64;
+
+/// In longer slices the time is looked at while elements are picked.
+const LONG: usize = 1 << 20;
 
 /// Up to this many elements are kept in order while the others pass by.
 const FEW: usize = 16;
@@ -32,7 +39,7 @@ pub(crate) struct TopK {
 }
 
 /// An element as a number: its rank by value, and its index. Equal values go by index.
-trait Ranked: Ord + Copy + Default + Send {
+trait Ranked: Ord + Copy + Default + Send + Sync {
     fn new(rank: u64, index: usize) -> Self;
     fn index(self) -> usize;
 }
@@ -142,7 +149,10 @@ impl Rank for u64 {
 
 impl TopK {
     /// The indices picked, `k` for each slice, slices in the order `[outer, inner]`.
-    pub(crate) fn pick(&self, data: &Tensor) -> Vec<usize> {
+    ///
+    /// # Errors
+    /// When there is no memory for them, or for a slice.
+    pub(crate) fn pick(&self, data: &Tensor) -> Result<Vec<usize>, OpError> {
         let narrow = u32::try_from(self.axis).is_ok();
         match data.element_type().class() {
             Some(Class::F32) if narrow => self.ranked::<f32>(data),
@@ -156,11 +166,17 @@ impl TopK {
         }
     }
 
-    fn ranked<C: Rank>(&self, data: &Tensor) -> Vec<usize> {
+    fn ranked<C: Rank>(&self, data: &Tensor) -> Result<Vec<usize>, OpError> {
         let slices = data.len() / self.axis.max(1);
-        let mut picked = vec![0; slices * self.k];
+        let mut picked = try_vec(0, slices * self.k)?;
         let group = (PART / self.axis.max(1)).max(1);
-        let work = |(i, picked): (usize, &mut [usize])| self.group::<C>(data, i * group, picked);
+        let failed = OnceLock::new();
+        let work = |(i, picked): (usize, &mut [usize])| {
+            if let Err(error) = self.group::<C>(data, i * group, picked) {
+                // The first error is as good as any other.
+                failed.set(error).ok();
+            }
+        };
         if data.len() <= PART {
             picked.chunks_mut(group * self.k).enumerate().for_each(work);
         } else {
@@ -169,13 +185,21 @@ impl TopK {
                 .enumerate()
                 .share(work);
         }
-        picked
+        match failed.into_inner() {
+            Some(error) => Err(error),
+            None => Ok(picked),
+        }
     }
 
     /// The slices from `first` on.
-    fn group<C: Rank>(&self, data: &Tensor, first: usize, picked: &mut [usize]) {
+    fn group<C: Rank>(
+        &self,
+        data: &Tensor,
+        first: usize,
+        picked: &mut [usize],
+    ) -> Result<(), OpError> {
         let columns = (PART / self.axis).clamp(1, COLUMNS).min(self.inner);
-        let mut ranked = vec![C::Ranked::default(); columns * self.axis];
+        let mut ranked = try_vec(C::Ranked::default(), columns * self.axis)?;
         let mut slice = first;
         let mut picked = picked;
         while !picked.is_empty() {
@@ -186,11 +210,12 @@ impl TopK {
             let (now, later) = picked.split_at_mut(count * self.k);
             let slices = ranked.chunks_exact_mut(self.axis);
             for (slice, out) in slices.zip(now.chunks_exact_mut(self.k)) {
-                self.best(slice, out);
+                self.best(slice, out)?;
             }
             picked = later;
             slice += count;
         }
+        Ok(())
     }
 
     /// Ranks the elements of `count` slices next to each other, slice by slice.
@@ -223,10 +248,17 @@ impl TopK {
     }
 
     /// The indices of the first `k` of a slice, in the order asked for.
-    fn best<R: Ranked>(&self, slice: &mut [R], out: &mut [usize]) {
+    fn best<R: Ranked>(&self, slice: &mut [R], out: &mut [usize]) -> Result<(), OpError> {
         let k = self.k;
         if k <= FEW && k < slice.len() {
             keep_first(slice, k);
+        } else if slice.len() > LONG {
+            if k <= PIECE {
+                select_first(slice, k)?;
+                slice[..k].sort_unstable();
+            } else {
+                sort(slice, R::cmp)?;
+            }
         } else {
             if k < slice.len() {
                 slice.select_nth_unstable(k - 1);
@@ -237,8 +269,9 @@ impl TopK {
             *out = ranked.index();
         }
         if self.by_index {
-            out.sort_unstable();
+            sort(out, usize::cmp)?;
         }
+        Ok(())
     }
 
     /// Calls `f(slab, column, index)` for each element of an output, in order.
@@ -268,6 +301,29 @@ impl TopK {
     pub(crate) fn indices<I: Index>(&self, picked: &[usize], out: &mut [I]) {
         self.spread(picked, out, |_, _, index| I::of(index));
     }
+}
+
+/// Brings the first `k` of a long slice to its beginning in any order, and ends before when the
+/// time is over.
+///
+/// # Errors
+/// When there is no memory for `k` and a piece more.
+fn select_first<R: Ranked>(slice: &mut [R], k: usize) -> Result<(), OpError> {
+    let watch = limits::watch();
+    let (first, rest) = slice.split_at_mut(k);
+    let mut best = try_vec(R::default(), k + PIECE)?;
+    best.clear();
+    best.extend_from_slice(first);
+    for piece in rest.chunks(PIECE) {
+        if watch.check().is_err() {
+            break;
+        }
+        best.extend_from_slice(piece);
+        best.select_nth_unstable(k - 1);
+        best.truncate(k);
+    }
+    first.copy_from_slice(&best);
+    Ok(())
 }
 
 /// Brings the first `k` of a slice, which has more, to its beginning in order.

@@ -1,8 +1,7 @@
 //! Finds equal rows.
 
-use rayon::prelude::*;
-
 use super::scratch::try_vec;
+use super::sort::sort;
 use crate::op::OpError;
 use crate::tensor::convert::widen;
 use crate::tensor::{Class, Tensor};
@@ -17,9 +16,6 @@ pub(crate) struct Groups {
     /// The group of each row.
     pub(crate) group_of: Vec<usize>,
 }
-
-/// More rows are sorted by several threads.
-const PARALLEL_ROWS: usize = 1 << 15;
 
 /// Numbers that compare as the elements do. NaN equals NaN and is greater than any number.
 ///
@@ -80,26 +76,35 @@ pub(crate) fn keys(tensor: &Tensor) -> Result<Vec<u64>, OpError> {
 }
 
 /// Groups `rows` rows of `keys`: in ascending order, or in the order of their first rows.
-pub(crate) fn group(keys: &[u64], rows: usize, sorted: bool) -> Groups {
+///
+/// # Errors
+/// When there is no memory for as many numbers.
+pub(crate) fn group(keys: &[u64], rows: usize, sorted: bool) -> Result<Groups, OpError> {
     let width = keys.len() / rows.max(1);
     let row = |i: usize| &keys[i * width..][..width];
-    let order = if width == 1 {
-        let mut order: Vec<(u64, usize)> = keys.iter().copied().zip(0..).collect();
-        if rows < PARALLEL_ROWS {
-            order.sort_unstable();
-        } else {
-            order.par_sort_unstable();
+    let mut group_of = try_vec(0, rows)?;
+    let mut order = try_vec(0, rows)?;
+    if width == 1 {
+        let mut keyed = try_vec((0, 0), rows)?;
+        for (i, (keyed, &key)) in keyed.iter_mut().zip(keys).enumerate() {
+            *keyed = (key, i);
         }
-        order.into_iter().map(|(_, i)| i).collect()
+        sort(&mut keyed, Ord::cmp)?;
+        for (order, (_, i)) in order.iter_mut().zip(keyed) {
+            *order = i;
+        }
     } else {
-        let mut order: Vec<usize> = (0..rows).collect();
-        order.sort_by(|&a, &b| row(a).cmp(row(b)));
-        order
-    };
+        for (i, order) in order.iter_mut().enumerate() {
+            *order = i;
+        }
+        sort(&mut order, |&a: &usize, &b: &usize| {
+            row(a).cmp(row(b)).then(a.cmp(&b))
+        })?;
+    }
     let mut groups = Groups {
         firsts: Vec::new(),
         counts: Vec::new(),
-        group_of: vec![0; rows],
+        group_of: Vec::new(),
     };
     for &i in &order {
         match (groups.firsts.last(), groups.counts.last_mut()) {
@@ -109,9 +114,10 @@ pub(crate) fn group(keys: &[u64], rows: usize, sorted: bool) -> Groups {
                 groups.counts.push(1);
             }
         }
-        groups.group_of[i] = groups.firsts.len() - 1;
+        group_of[i] = groups.firsts.len() - 1;
     }
-    if sorted { groups } else { groups.by_first() }
+    groups.group_of = group_of;
+    Ok(if sorted { groups } else { groups.by_first() })
 }
 
 impl Groups {

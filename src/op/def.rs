@@ -101,6 +101,8 @@ pub struct OpDef {
     pub opsets: &'static [u8],
     /// The list the row belongs to, if it is outside the opsets.
     pub outside: Option<&'static str>,
+    /// The attributes a layer must have, though the operation could do without.
+    required: &'static [&'static str],
     reader: Reader,
     writer: fn(&dyn Op) -> AttributeList,
 }
@@ -112,6 +114,11 @@ impl OpDef {
         opsets.chain(self.outside.map(Version::Outside))
     }
 
+    /// Whether a layer of a document may stand for it.
+    pub(crate) fn is_read(&self) -> bool {
+        !(self.opsets.is_empty() && self.outside.is_none())
+    }
+
     /// The same row in a list outside the opsets, where versions have no numbers.
     pub(crate) const fn outside(self, list: &'static str) -> Self {
         Self {
@@ -121,7 +128,17 @@ impl OpDef {
         }
     }
 
+    /// The same row, which refuses layers without these attributes. Those that `T` has no default
+    /// for need not be named.
+    pub(crate) const fn requires(self, required: &'static [&'static str]) -> Self {
+        Self { required, ..self }
+    }
+
     pub(crate) fn read(&self, layer: &LayerData<'_>) -> ReadResult {
+        let given = |name: &str| layer.attributes.iter().any(|attr| attr.name == name);
+        if let Some(missing) = self.required.iter().find(|name| !given(name)) {
+            return Err(<AttrError as serde::de::Error>::missing_field(missing).into());
+        }
         match self.reader {
             Reader::Layer(read) => read(layer),
             Reader::Fixed(make) => Ok((make(), (0..layer.attributes.len()).collect())),
@@ -167,6 +184,7 @@ pub(crate) const fn fixed(
         name,
         opsets,
         outside: None,
+        required: &[],
         reader: Reader::Fixed(make),
         writer: |_| Vec::new(),
     }
@@ -182,6 +200,7 @@ pub(crate) const fn def_with<T: Op + Serialize>(
         name,
         opsets,
         outside: None,
+        required: &[],
         reader: Reader::Layer(read),
         writer: write::<T>,
     }
@@ -194,6 +213,7 @@ pub(crate) const fn made<T: Op + Serialize>(name: &'static str) -> OpDef {
         name,
         opsets: &[],
         outside: None,
+        required: &[],
         reader: Reader::Made,
         writer: write::<T>,
     }

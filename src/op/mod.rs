@@ -10,6 +10,7 @@ pub mod broadcast;
 mod def;
 mod fuse;
 mod input;
+pub(crate) mod size;
 mod stored;
 
 use std::any::Any;

@@ -9,6 +9,7 @@ mod bitwise;
 mod comparison;
 mod condition;
 mod convolution;
+pub mod cost;
 mod detection;
 mod elementwise;
 #[cfg(test)]

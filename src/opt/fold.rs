@@ -1,7 +1,7 @@
 //! Computes ahead what depends on constants only.
 
 use super::draft::Draft;
-use crate::graph::{Known, evaluate_known};
+use crate::graph::{Known, Node, evaluate_known};
 use crate::limits;
 use crate::tensor::Tensor;
 
@@ -11,10 +11,13 @@ const GROWTH: u64 = 8;
 /// Constants of fewer bytes may come from anything.
 const SMALL: u64 = 1 << 20;
 
-/// Replaces nodes of one output whose elements are known, or follow from constants. `left` is how
-/// many bytes may be computed still.
-pub(super) fn fold(draft: &mut Draft, left: &mut u64) {
+/// Replaces nodes of one output whose elements are known, or follow from constants, but for those
+/// that `keep` names. `left` is how many bytes may be computed still.
+pub(super) fn fold(draft: &mut Draft, left: &mut u64, keep: &dyn Fn(&Node) -> bool) {
     for index in 0..draft.len() {
+        if keep(draft.node(index)) {
+            continue;
+        }
         if let Some(tensor) = folded(draft, index, left) {
             draft.set_constant(index, tensor);
         }

@@ -19,6 +19,8 @@ mod weights;
 use draft::Draft;
 
 use crate::graph::Graph;
+#[cfg(feature = "cli")]
+use crate::graph::Node;
 use crate::graph::infer::Facts;
 
 /// What passes may spend.
@@ -33,7 +35,7 @@ pub(crate) fn prepare(graphs: &[Graph], facts: &Facts, budget: Budget) -> (Vec<G
     let mut left = budget.folded_bytes;
     let drafts = Draft::all(graphs, facts).map(|mut draft| {
         weights::weights(&mut draft);
-        fold::fold(&mut draft, &mut left);
+        fold::fold(&mut draft, &mut left, &|_| false);
         pack::pack(&mut draft);
         draft
     });
@@ -44,11 +46,27 @@ pub(crate) fn prepare(graphs: &[Graph], facts: &Facts, budget: Budget) -> (Vec<G
 pub(crate) fn lower(graphs: &[Graph], facts: &Facts, budget: Budget) -> (Vec<Graph>, Facts) {
     let mut left = budget.folded_bytes;
     let drafts = Draft::all(graphs, facts).map(|mut draft| {
-        fold::fold(&mut draft, &mut left);
+        fold::fold(&mut draft, &mut left, &|_| false);
         attention::attention(&mut draft);
         pack::pack(&mut draft);
         fuse::fuse(&mut draft);
         draft
     });
     Draft::finish(drafts.collect())
+}
+
+/// Computes ahead what follows from constants, up to this many bytes, but for the nodes that `keep`
+/// names, and joins nothing.
+#[cfg(feature = "cli")]
+pub(crate) fn folded(
+    graphs: &[Graph],
+    facts: &Facts,
+    mut bytes: u64,
+    keep: &dyn Fn(&Node) -> bool,
+) -> Vec<Graph> {
+    let drafts = Draft::all(graphs, facts).map(|mut draft| {
+        fold::fold(&mut draft, &mut bytes, keep);
+        draft
+    });
+    Draft::finish(drafts.collect()).0
 }

@@ -19,6 +19,10 @@ pub struct Dimension {
 const UNBOUNDED: usize = usize::MAX;
 
 impl Dimension {
+    /// The largest size there is: IR counts in signed numbers of 64 bits, of which the last stands
+    /// for "no upper bound". Sums and products beyond it are held at `usize::MAX`.
+    pub const LARGEST: usize = isize::MAX.unsigned_abs() - 1;
+
     /// Any size.
     pub const fn dynamic() -> Self {
         Self {
@@ -78,6 +82,11 @@ impl Dimension {
     /// Whether only one size is possible.
     pub const fn is_static(self) -> bool {
         self.min == self.max && self.max != UNBOUNDED
+    }
+
+    /// Whether even the smallest size is larger than any tensor has.
+    pub const fn is_too_large(self) -> bool {
+        self.min > Self::LARGEST
     }
 
     /// Whether the size is possible.

@@ -5,12 +5,31 @@ use std::sync::LazyLock;
 use pulp::{Arch, NullaryFnOnce};
 
 /// What this machine has. Asking for each feature again would take longer than a short loop.
-static ARCH: LazyLock<Arch> = LazyLock::new(Arch::new);
+static MACHINE: LazyLock<Arch> = LazyLock::new(|| {
+    let name = std::env::var(VECTORS).unwrap_or_default();
+    pretended(&name).unwrap_or_default()
+});
+
+/// An environment variable that has a machine pretend to be a lesser one: `portable`, which any machine
+/// can be, or `avx2`. Tests compare what they give; who wonders about a number may do so too.
+const VECTORS: &str = "OVIR_VECTORS";
+
+fn pretended(name: &str) -> Option<Arch> {
+    match name {
+        "portable" => Some(Arch::Scalar),
+        #[cfg(target_arch = "x86_64")]
+        "avx2" => pulp::x86::V3::try_new().map(Arch::V3),
+        _ => None,
+    }
+}
 
 /// The vectors of this machine.
+///
+/// Loops that the compiler vectorises give the same bits whatever these are. Those written for vectors
+/// of a length may not: they take `kernel::simd::arch`.
 #[inline(always)]
-pub(crate) fn arch() -> Arch {
-    *ARCH
+pub(crate) fn machine() -> Arch {
+    *MACHINE
 }
 
 /// Calls `f` compiled for the widest vectors this machine has (AVX-512, AVX2 with FMA, NEON). What
@@ -21,7 +40,7 @@ pub(crate) fn arch() -> Arch {
 /// whose [`NullaryFnOnce::call`] is marked `#[inline(always)]` never becomes one.
 #[inline(always)]
 pub(crate) fn vectorize<F: NullaryFnOnce>(f: F) -> F::Output {
-    arch().dispatch(f)
+    machine().dispatch(f)
 }
 
 /// As [`vectorize`], with vectors of at most 32 bytes, for loops that read once through more memory
@@ -29,7 +48,7 @@ pub(crate) fn vectorize<F: NullaryFnOnce>(f: F) -> F::Output {
 /// as long as a line, each would wait for two.
 #[inline(always)]
 pub(crate) fn vectorize_streaming<F: NullaryFnOnce>(f: F) -> F::Output {
-    match arch() {
+    match machine() {
         #[cfg(target_arch = "x86_64")]
         Arch::V4(simd) => (*simd).vectorize(f),
         other => other.dispatch(f),

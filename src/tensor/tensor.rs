@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::buffer::{Buffer, SharedBytes};
-use super::{Element, ElementType, Shape, Text};
+use super::{Dimension, Element, ElementType, Shape, Text};
 
 /// Why a tensor cannot be made, or viewed as asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -32,7 +32,8 @@ pub enum TensorError {
         /// `bytes` or `elements`.
         unit: &'static str,
     },
-    /// The shape has more elements than memory can address.
+    /// The shape has more elements than memory can address, or a dimension above
+    /// [`Dimension::LARGEST`].
     #[error("shape {0} of {1} is too large")]
     TooLarge(Shape, ElementType),
     /// The allocator refused.
@@ -474,6 +475,7 @@ impl Spare {
 fn elements(ty: ElementType, shape: &Shape) -> Result<usize, TensorError> {
     shape
         .elements()
+        .filter(|_| shape.iter().all(|&dim| dim <= Dimension::LARGEST))
         .ok_or_else(|| TensorError::TooLarge(shape.clone(), ty))
 }
 

@@ -9,7 +9,8 @@ use smallvec::SmallVec;
 
 use super::Sizes;
 use crate::kernel::across::{LANES, STEP, columns, lines};
-use crate::kernel::gemm::dispatch;
+use crate::kernel::gemm::{Lanes, dispatch, lanes};
+use crate::kernel::simd::arch;
 use crate::kernel::window::{Axis, Window};
 use crate::limits::Share;
 use crate::op::Finish;
@@ -57,19 +58,8 @@ struct Job<'a> {
 }
 
 /// The lanes of a vector of this machine.
-fn lanes() -> usize {
-    struct Lanes;
-
-    impl WithSimd for Lanes {
-        type Output = usize;
-
-        #[inline(always)]
-        fn with_simd<S: Simd>(self, _: S) -> usize {
-            S::F32_LANES
-        }
-    }
-
-    dispatch(crate::kernel::simd::arch(), Lanes).min(LANES)
+fn vector() -> usize {
+    lanes(arch()).min(LANES)
 }
 
 impl Depthwise {
@@ -122,7 +112,7 @@ impl Depthwise {
         out: &mut [f32],
         finish: Option<Finish<'_>>,
     ) {
-        let (lanes, plane) = (lanes(), self.y.output * self.x.output);
+        let (lanes, plane) = (vector(), self.y.output * self.x.output);
         let groups = self.channels.div_ceil(lanes);
         let work = (self.y.kernel * self.x.kernel + MOVING).saturating_mul(out.len());
         let alone = work <= SMALL || groups * self.batch >= 2 * rayon::current_num_threads();
@@ -195,7 +185,7 @@ impl Depthwise {
             scratch: &mut scratch[skip..],
             outs: &mut job.outs,
         };
-        let arch = crate::kernel::simd::arch();
+        let arch = arch();
         match (self.y.kernel, self.y.stride) {
             (3, 1) => dispatch(arch, Windows::<3, 1>(work)),
             (3, _) => dispatch(arch, Windows::<3, 2>(work)),
@@ -291,7 +281,7 @@ impl<const K: usize, const N: usize> Windows<'_, '_, K, N> {
             own.copy_from_slice(weights);
             for tx in 0..K {
                 for t in 0..T {
-                    sums[t] = simd.mul_add_f32s(own[tx], line[t * N + tx], sums[t]);
+                    sums[t] = <f32 as Lanes>::mul_add(simd, own[tx], line[t * N + tx], sums[t]);
                 }
             }
             at = at.wrapping_add(self.0.depthwise.pitch);

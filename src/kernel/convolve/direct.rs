@@ -6,7 +6,9 @@ use rayon::prelude::*;
 use smallvec::SmallVec;
 
 use super::Sizes;
+use crate::kernel::gemm::{Lanes, dispatch, lanes};
 use crate::kernel::phases::{Layout, VECTOR};
+use crate::kernel::simd::arch;
 use crate::kernel::window::Window;
 use crate::limits::Share;
 use crate::op::Finish;
@@ -80,24 +82,12 @@ struct Job<'a> {
     outs: SmallVec<[&'a mut [f32]; 1]>,
 }
 
-/// The elements of a vector.
-struct Lanes;
-
-impl WithSimd for Lanes {
-    type Output = usize;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> usize {
-        S::F32_LANES
-    }
-}
-
 impl Direct {
     /// How to apply filters of these sizes; `None` where this would not be fast.
     pub(crate) fn new(sizes: Sizes, window: &Window) -> Option<Self> {
         let [z, y, x] = window.axes();
         let layout = Layout::new(window, BLOCK, sizes.channels * z.kernel)?;
-        let lanes = crate::kernel::simd::arch().dispatch(Lanes);
+        let lanes = lanes(arch());
         let by_rows = y.output.div_ceil(BLOCK) * x.output.div_ceil(lanes);
         let in_line = (layout.band() * layout.pitch()).div_ceil(lanes * BLOCK)
             * y.output.div_ceil(layout.band());
@@ -261,15 +251,15 @@ impl Direct {
             line: &mut scratch.line,
             outs: &mut job.outs,
         };
-        let arch = crate::kernel::simd::arch();
+        let arch = arch();
         match self.taps {
-            [3, 3] => arch.dispatch(Columns::<3, 0>(work)),
-            [5, 5] => arch.dispatch(Columns::<5, 0>(work)),
-            [7, 7] => arch.dispatch(Columns::<7, 0>(work)),
-            [2, 1] => arch.dispatch(Columns::<2, 1>(work)),
-            [3, 2] => arch.dispatch(Columns::<3, 2>(work)),
-            [4, 3] => arch.dispatch(Columns::<4, 3>(work)),
-            _ => arch.dispatch(Columns::<1, 0>(work)),
+            [3, 3] => dispatch(arch, Columns::<3, 0>(work)),
+            [5, 5] => dispatch(arch, Columns::<5, 0>(work)),
+            [7, 7] => dispatch(arch, Columns::<7, 0>(work)),
+            [2, 1] => dispatch(arch, Columns::<2, 1>(work)),
+            [3, 2] => dispatch(arch, Columns::<3, 2>(work)),
+            [4, 3] => dispatch(arch, Columns::<4, 3>(work)),
+            _ => dispatch(arch, Columns::<1, 0>(work)),
         }
     }
 }
@@ -344,7 +334,8 @@ fn column<S: Simd, const N: usize, const B: usize, const F: usize>(
         for i in 0..N {
             if row >= i && row - i < B {
                 for f in 0..F {
-                    sums[f][row - i] = simd.mul_add_f32s(taps[f][i], x, sums[f][row - i]);
+                    sums[f][row - i] =
+                        <f32 as Lanes>::mul_add(simd, taps[f][i], x, sums[f][row - i]);
                 }
             }
         }

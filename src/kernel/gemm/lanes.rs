@@ -20,6 +20,22 @@ pub(crate) fn dispatch<F: WithSimd>(arch: Arch, op: F) -> F::Output {
     }
 }
 
+/// How many `f32` a vector of `arch` holds.
+pub(crate) fn lanes(arch: Arch) -> usize {
+    struct Measure;
+
+    impl WithSimd for Measure {
+        type Output = usize;
+
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, _: S) -> usize {
+            S::F32_LANES
+        }
+    }
+
+    dispatch(arch, Measure)
+}
+
 /// A float that vectors are made of.
 pub(crate) trait Lanes: Pod + Send + Sync + Add<Output = Self> {
     /// A vector.

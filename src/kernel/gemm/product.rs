@@ -28,6 +28,9 @@ const LEFT_ELEMENTS: usize = 1 << 20;
 /// Elements of the result that are finished at a time: they are in the second cache still.
 const FINISHED: usize = 1 << 17;
 
+/// Rows of the left side that are worth a thread of their own.
+const BAND: usize = 120;
+
 /// Multiplications that are worth another thread.
 pub(super) const SMALL: usize = 1 << 20;
 
@@ -267,43 +270,71 @@ pub(super) fn run<T: Lanes>(
     };
     let work = m.saturating_add(6).saturating_mul(k).saturating_mul(n);
     let threads = threads_for(work, &how);
-    match a {
-        Left::Packed(packed) => plan.parts(packed.side(), m, 0..k, c, 0, threads, work),
-        Left::Matrix(matrix) => {
-            let most = (LEFT_ELEMENTS / plan.terms).max(plan.tile.rows);
-            let most = most / plan.tile.rows * plan.tile.rows;
-            for from in (0..m).step_by(most) {
-                let rows = from..m.min(from + most);
-                let depth = (LEFT_ELEMENTS / rows.len() / plan.terms).max(1) * plan.terms;
-                for first in (0..k).step_by(depth) {
-                    let terms = first..k.min(first + depth);
-                    let c = &mut c[rows.start * n..rows.end * n];
-                    with_scratch(&LEFT, rows.len() * terms.len(), |panels: &mut [T]| {
-                        pack_left(
-                            arch,
-                            matrix,
-                            rows.clone(),
-                            terms.clone(),
-                            panels,
-                            threads > 1,
-                        );
-                        let side = Side {
-                            data: panels,
-                            depth: terms.len(),
-                            first: 0,
-                        };
-                        plan.parts(side, rows.len(), terms, c, rows.start * n, threads, work);
-                    });
-                }
-            }
+    let parts = [(work / (SMALL / 2)).clamp(1, 4 * threads), threads];
+    let matrix = match a {
+        Left::Packed(packed) => {
+            return plan.parts(packed.side(), m, 0..k, c, 0, parts);
         }
+        Left::Matrix(matrix) => matrix,
+    };
+    if matches!(plan.b, Source::Packed(_))
+        && threads > 1
+        && m >= threads * BAND
+        && parts[0] >= threads
+    {
+        // Each thread packs the rows that it multiplies: it has them in its own cache.
+        let height = m.div_ceil(threads).next_multiple_of(tile.rows);
+        let bands = c.par_chunks_mut(height * n).enumerate();
+        return bands.with_max_len(1).share(|(i, c)| {
+            let rows = i * height..m.min((i + 1) * height);
+            plan.pack_and_multiply(matrix, rows, c, threads, parts);
+        });
     }
+    plan.pack_and_multiply(matrix, 0..m, c, 1, parts);
 }
 
 impl<T: Lanes> Plan<'_, T> {
+    /// The product of some rows of a matrix, one of so many `bands`. `c` begins with the first of them.
+    fn pack_and_multiply(
+        &self,
+        matrix: Matrix<'_, T>,
+        all: Range<usize>,
+        c: &mut [T],
+        bands: usize,
+        [count, threads]: [usize; 2],
+    ) {
+        let (n, k) = (self.n, self.k());
+        let most = (LEFT_ELEMENTS / self.terms).max(self.tile.rows);
+        let most = most / self.tile.rows * self.tile.rows;
+        for from in all.clone().step_by(most) {
+            let rows = from..all.end.min(from + most);
+            let depth = (LEFT_ELEMENTS / rows.len() / self.terms).max(1) * self.terms;
+            for first in (0..k).step_by(depth) {
+                let terms = first..k.min(first + depth);
+                let c = &mut c[(rows.start - all.start) * n..(rows.end - all.start) * n];
+                with_scratch(&LEFT, rows.len() * terms.len(), |panels: &mut [T]| {
+                    pack_left(
+                        self.arch,
+                        matrix,
+                        rows.clone(),
+                        terms.clone(),
+                        panels,
+                        bands == 1 && threads > 1,
+                    );
+                    let side = Side {
+                        data: panels,
+                        depth: terms.len(),
+                        first: 0,
+                    };
+                    let parts = [count / bands, threads];
+                    self.parts(side, rows.len(), terms, c, rows.start * n, parts);
+                });
+            }
+        }
+    }
+
     /// The product of some rows, as far as these terms: `a` holds both. `position` is that of the
-    /// first element of `c`.
-    #[allow(clippy::too_many_arguments)]
+    /// first element of `c`. There are about `count` parts for so many threads.
     fn parts(
         &self,
         a: Side<'_, T>,
@@ -311,14 +342,12 @@ impl<T: Lanes> Plan<'_, T> {
         terms: Range<usize>,
         c: &mut [T],
         position: usize,
-        threads: usize,
-        work: usize,
+        [count, threads]: [usize; 2],
     ) {
         let part = |part: Part<'_, T>| self.part(a, &terms, part);
         if threads == 1 {
             return part(Part::whole(c, m, self.n, position));
         }
-        let count = (work / (SMALL / 2)).clamp(1, 4 * threads);
         let parts = match self.b {
             Source::Packed(_) => Part::cut(c, [m, self.n], position, self.tile, count),
             Source::Lines(_) | Source::Panels(_) => {

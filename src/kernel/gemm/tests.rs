@@ -235,6 +235,7 @@ fn threads_change_nothing() {
     };
     for [m, k, n] in [
         [150, 300, 170],
+        [490, 800, 130],
         [170, 300, 50],
         [6, 2000, 197],
         [1, 700, 3000],
@@ -245,16 +246,24 @@ fn threads_change_nothing() {
             let packed = PackedRight::new(b);
             for b in [Right::Matrix(b), Right::Packed(&packed)] {
                 let mut whole = vec![0.0; m * n];
+                let count = |position: usize, piece: &mut [f32]| {
+                    let places = (position..).map(|place| place as f32);
+                    piece.iter_mut().zip(places).for_each(|(x, at)| *x += at);
+                };
+                let every = How {
+                    finish: Some(&count),
+                    ..How::default()
+                };
                 let alone = How {
                     alone: true,
-                    ..How::default()
+                    ..every
                 };
                 product(a, b, &mut whole, alone);
                 for threads in [1, 2, 3, 8] {
                     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
                     let mut c = vec![0.0; m * n];
                     pool.expect("threads")
-                        .install(|| product(a, b, &mut c, How::default()));
+                        .install(|| product(a, b, &mut c, every));
                     assert!(c == whole, "{threads} threads");
                 }
             }
@@ -352,4 +361,19 @@ proptest! {
     ) {
         check_every_way([m, k, n], [a, b], accumulate);
     }
+}
+
+#[test]
+fn what_is_kept_is_made_without_haste() {
+    let late = crate::Limits {
+        deadline: Some(std::time::Instant::now()),
+        ..crate::Limits::default()
+    };
+    let made_late = crate::limits::under(&late, || {
+        assert!(crate::limits::watch().check().is_err());
+        *made(&std::sync::OnceLock::new(), || {
+            crate::limits::watch().check().is_ok()
+        })
+    });
+    assert!(made_late, "a half packed matrix would be kept");
 }

@@ -1,4 +1,5 @@
-//! Functions of `f64`: those of the standard library, and what it lacks.
+//! Functions of `f64`: those of `libm`, which are the same on every machine. The standard library's are
+//! the system's.
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
@@ -6,27 +7,27 @@ use super::Functions;
 
 impl Functions for f64 {
     fn exp(x: f64) -> f64 {
-        x.exp()
+        libm::exp(x)
     }
 
     fn exp_m1(x: f64) -> f64 {
-        x.exp_m1()
+        libm::expm1(x)
     }
 
     fn ln(x: f64) -> f64 {
-        x.ln()
+        libm::log(x)
     }
 
     fn ln_1p(x: f64) -> f64 {
-        x.ln_1p()
+        libm::log1p(x)
     }
 
     fn tanh(x: f64) -> f64 {
-        x.tanh()
+        libm::tanh(x)
     }
 
     fn sigmoid(x: f64) -> f64 {
-        let e = (-x.abs()).exp();
+        let e = libm::exp(-x.abs());
         (if x < 0.0 { e } else { 1.0 }) / (1.0 + e)
     }
 
@@ -44,7 +45,7 @@ impl Functions for f64 {
         }
         // The logarithm of the tail gives a start that a few steps of Halley's method refine.
         const C: f64 = 0.147;
-        let tail = (-a * a).ln_1p();
+        let tail = libm::log1p(-a * a);
         let half = 2.0 / (PI * C) + tail / 2.0;
         let mut y = ((half * half - tail / C).sqrt() - half).sqrt();
         for _ in 0..3 {
@@ -54,7 +55,7 @@ impl Functions for f64 {
             } else {
                 (1.0 - a) - libm::erfc(y)
             };
-            let step = off / (2.0 / PI.sqrt() * (-y * y).exp());
+            let step = off / (2.0 / PI.sqrt() * libm::exp(-y * y));
             y -= step / (1.0 + y * step);
         }
         y.copysign(x)
@@ -65,23 +66,29 @@ impl Functions for f64 {
     }
 
     fn sin(x: f64) -> f64 {
-        x.sin()
+        libm::sin(x)
     }
 
     fn cos(x: f64) -> f64 {
-        x.cos()
+        libm::cos(x)
     }
 
     fn sin_block(x: &[f64], out: &mut [f64]) {
-        out.iter_mut().zip(x).for_each(|(out, x)| *out = x.sin());
+        out.iter_mut()
+            .zip(x)
+            .for_each(|(out, x)| *out = libm::sin(*x));
     }
 
     fn cos_block(x: &[f64], out: &mut [f64]) {
-        out.iter_mut().zip(x).for_each(|(out, x)| *out = x.cos());
+        out.iter_mut()
+            .zip(x)
+            .for_each(|(out, x)| *out = libm::cos(*x));
     }
 
     fn tan_block(x: &[f64], out: &mut [f64]) {
-        out.iter_mut().zip(x).for_each(|(out, x)| *out = x.tan());
+        out.iter_mut()
+            .zip(x)
+            .for_each(|(out, x)| *out = libm::tan(*x));
     }
 
     #[inline(always)]
@@ -90,31 +97,31 @@ impl Functions for f64 {
     }
 
     fn power(x: f64, y: f64) -> f64 {
-        x.powf(y)
+        libm::pow(x, y)
     }
 
     fn tan(x: f64) -> f64 {
-        x.tan()
+        libm::tan(x)
     }
 
     fn asin(x: f64) -> f64 {
-        x.asin()
+        libm::asin(x)
     }
 
     fn acos(x: f64) -> f64 {
-        x.acos()
+        libm::acos(x)
     }
 
     fn atan(x: f64) -> f64 {
-        x.atan()
+        libm::atan(x)
     }
 
     fn sinh(x: f64) -> f64 {
-        x.sinh()
+        libm::sinh(x)
     }
 
     fn cosh(x: f64) -> f64 {
-        x.cosh()
+        libm::cosh(x)
     }
 
     fn asinh(x: f64) -> f64 {

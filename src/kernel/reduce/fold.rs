@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use pulp::NullaryFnOnce;
 
 use super::scalar::{Accumulator, Map, Pair, Scalar, two_sum};
-use crate::kernel::simd::{vectorize, vectorize_streaming};
+use crate::kernel::simd::{PAGE, prefetch_page, vectorize, vectorize_streaming};
 
 /// A reduction of elements `T` into accumulators `A`, slice by slice.
 pub(crate) trait Fold<T, A>: Sync {
@@ -47,9 +47,15 @@ fn run<const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(acc: A, data: &[T]) ->
         return rest.iter().fold(acc, |acc, &x| S::push(acc, x));
     }
     let mut lanes = [S::IDENTITY; N];
-    for block in blocks {
-        for i in 0..N {
-            lanes[i] = S::push(lanes[i], block[i]);
+    for blocks in blocks.chunks((PAGE / size_of::<[T; N]>()).max(1)) {
+        // Where elements are widened, the processor does not see as far ahead.
+        if size_of::<A>() > size_of::<T>() {
+            prefetch_page(blocks.as_ptr());
+        }
+        for block in blocks {
+            for i in 0..N {
+                lanes[i] = S::push(lanes[i], block[i]);
+            }
         }
     }
     let mut width = N / 2;

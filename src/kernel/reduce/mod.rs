@@ -24,6 +24,7 @@ pub(crate) use product::PRODUCT;
 pub(crate) use scalar::{Accumulator, Number, Pair, Scalar};
 pub(crate) use sums::{L1, L2, MEAN, Mapped, SUM, Sum};
 
+use crate::limits::{self, Watch};
 use crate::tensor::Tensor;
 use crate::tensor::convert::{narrow, widen};
 
@@ -198,6 +199,7 @@ struct Job<'a, T, A> {
     empty: bool,
     parallel: bool,
     value: fn(A) -> T,
+    watch: Watch,
 }
 
 impl<'a, T: Number, A: Accumulator<T>> Job<'a, T, A> {
@@ -214,11 +216,15 @@ impl<'a, T: Number, A: Accumulator<T>> Job<'a, T, A> {
             empty: axes.total == 0,
             parallel: axes.total >= PARALLEL,
             value,
+            watch: limits::watch(),
         }
     }
 
-    /// Both halves of the work, at the same time where that pays.
+    /// Both halves of the work, at the same time where that pays; neither when the time is over.
     fn join(&self, a: impl FnOnce() + Send, b: impl FnOnce() + Send) {
+        if self.watch.check().is_err() {
+            return;
+        }
         if self.parallel {
             rayon::join(a, b);
         } else {

@@ -307,3 +307,23 @@ fn rounding_to_odd() {
     }
     assert!(Accumulator::<f32>::round_again(f64::NAN).is_nan());
 }
+
+#[test]
+fn ends_when_cancelled() {
+    use crate::limits::{CancelToken, Limits, under};
+    let token = CancelToken::new();
+    let limits = Limits {
+        cancel: Some(token.clone()),
+        ..Limits::default()
+    };
+    let (rows, columns) = (8, 2 * TASK);
+    let ones = Tensor::new([rows, columns], &vec![1f32; rows * columns]).expect("its length");
+    let sums = || {
+        let mut out = Tensor::zeros(f32::TYPE, [rows]).expect("a few");
+        under(&limits, || reduce(&ones, &[false, true], &SUM, &mut out));
+        out.as_slice::<f32>().expect("f32").to_vec()
+    };
+    assert_eq!(sums(), vec![columns as f32; rows]);
+    token.cancel();
+    assert!(sums().iter().all(|&sum| sum < columns as f32));
+}

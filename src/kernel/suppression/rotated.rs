@@ -74,14 +74,14 @@ fn side(a: Point, b: Point, point: Point) -> f64 {
 impl Rotated {
     /// A box by center, sides and angle. A positive angle turns the first axis towards the second.
     pub(crate) fn new([x, y, width, height, angle]: [f64; 5]) -> Self {
-        let (sin, cos) = angle.sin_cos();
+        let (sin, cos) = libm::sincos(angle);
         let corner = |w: f64, h: f64| [x + w * cos - h * sin, y + w * sin + h * cos];
         let (w, h) = (width / 2.0, height / 2.0);
         Self {
             center: [x, y],
             corners: [corner(-w, -h), corner(w, -h), corner(w, h), corner(-w, h)],
             area: width * height,
-            reach: w.hypot(h),
+            reach: libm::hypot(w, h),
         }
     }
 

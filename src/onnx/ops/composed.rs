@@ -9,6 +9,7 @@
 use serde::{Serialize, Serializer};
 
 use super::{Inner, apply};
+use crate::kernel::math;
 use crate::kernel::moving::Odometer;
 use crate::op::{Input, Io, Op, OpError, Outputs, bail, ensure};
 use crate::tensor::convert::{convert, convert_into};
@@ -66,7 +67,7 @@ impl Op for Composed {
                 let mut sum = over(&self.sum, &convert(data, ElementType::F64)?)?;
                 sum.as_mut_slice::<f64>()?
                     .iter_mut()
-                    .for_each(|x| *x = x.ln());
+                    .for_each(|x| *x = math::ln(*x));
                 sum
             }
             (Steps::LogSumExp, _) => {
@@ -82,7 +83,7 @@ impl Op for Composed {
                 let greatest = greatest.as_slice::<f64>()?.iter();
                 let sums = sum.as_mut_slice::<f64>()?.iter_mut();
                 sums.zip(greatest)
-                    .for_each(|(x, &shift)| *x = x.ln() + shift);
+                    .for_each(|(x, &shift)| *x = math::ln(*x) + shift);
                 sum
             }
         };
@@ -134,7 +135,7 @@ fn shifted_exp(data: &mut Tensor, shift: &Tensor) -> Result<(), OpError> {
     let Some((&last, outer)) = dims.split_last() else {
         let shift = shift.as_slice::<f64>()?[0];
         let all = data.as_mut_slice::<f64>()?.iter_mut();
-        all.for_each(|x| *x = (*x - shift).exp());
+        all.for_each(|x| *x = math::exp(*x - shift));
         return Ok(());
     };
     let step = strides[outer.len()];
@@ -143,7 +144,7 @@ fn shifted_exp(data: &mut Tensor, shift: &Tensor) -> Result<(), OpError> {
     for row in data.as_mut_slice::<f64>()?.chunks_exact_mut(last.max(1)) {
         let mut at = place.offset();
         for x in row {
-            *x = (*x - shift[at]).exp();
+            *x = math::exp(*x - shift[at]);
             at += step;
         }
         place.step();

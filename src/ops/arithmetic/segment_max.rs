@@ -125,7 +125,7 @@ impl Op for SegmentMax {
         };
         let bags = Bags {
             rows: &rows,
-            bounds: &bounds(&ids, count),
+            bounds: &bounds(&ids, count)?,
             weights: None,
             samples: None,
             empty: Empty::Value(&fill),

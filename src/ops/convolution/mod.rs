@@ -12,20 +12,25 @@ use convolution::Convolution;
 use convolution_backprop_data::ConvolutionBackpropData;
 use deformable_convolution::DeformableConvolution;
 
+/// What layers say of their windows, unless a shape that is asked for makes up for the rest.
+const WINDOW: [&str; 4] = ["strides", "dilations", "pads_begin", "pads_end"];
+
 pub(super) const OPS: &[OpDef] = &[
-    def::<binary_convolution::BinaryConvolution>("BinaryConvolution", &[1]),
-    def::<Convolution>("Convolution", &[1]),
-    def::<ConvolutionBackpropData>("ConvolutionBackpropData", &[1]),
+    def::<binary_convolution::BinaryConvolution>("BinaryConvolution", &[1]).requires(&WINDOW),
+    def::<Convolution>("Convolution", &[1]).requires(&WINDOW),
+    def::<ConvolutionBackpropData>("ConvolutionBackpropData", &[1]).requires(&["strides"]),
     def_with::<DeformableConvolution>(
         "DeformableConvolution",
         &[1],
         deformable_convolution::read_1,
-    ),
-    def::<DeformableConvolution>("DeformableConvolution", &[8]),
-    def_with::<Convolution>("GroupConvolution", &[1], convolution::read_groups),
+    )
+    .requires(&WINDOW),
+    def::<DeformableConvolution>("DeformableConvolution", &[8]).requires(&WINDOW),
+    def_with::<Convolution>("GroupConvolution", &[1], convolution::read_groups).requires(&WINDOW),
     def_with::<ConvolutionBackpropData>(
         "GroupConvolutionBackpropData",
         &[1],
         convolution_backprop_data::read_groups,
-    ),
+    )
+    .requires(&["strides"]),
 ];

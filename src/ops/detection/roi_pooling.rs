@@ -68,9 +68,9 @@ fn point<T: Real>(bin: usize, bins: usize, first: T, last: T, size: usize) -> Op
 impl RoiPooling {
     fn pooled(&self) -> Result<[usize; 2], OpError> {
         match [self.pooled_h, self.pooled_w].map(usize::try_from) {
-            [Ok(height), Ok(width)] => Ok([height, width]),
+            [Ok(height @ 1..), Ok(width @ 1..)] => Ok([height, width]),
             _ => bail!(
-                "pooled_h and pooled_w must not be negative, got {} and {}",
+                "pooled_h and pooled_w must be positive, got {} and {}",
                 self.pooled_h,
                 self.pooled_w
             ),

@@ -9,6 +9,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::range;
+use crate::op::size::{between, size};
 use crate::op::{Input, Io, Op, OpError, Output, Outputs, bail, ensure, merge_types};
 use crate::ops::interval;
 use crate::tensor::convert::widen;
@@ -98,7 +99,7 @@ fn numbers(scalars: [&Tensor; 3], ty: ElementType) -> Result<Numbers, OpError> {
             return Err(zero());
         }
         let count = steps(stop - start, step);
-        let count = usize::try_from(count).unwrap_or(usize::MAX - 1);
+        let count = size(count)?;
         return Ok(Numbers::Integers(start, step, count));
     }
     let [start, stop, step] = [0, 1, 2].map(|i| float(scalars[i], NAMES[i]));
@@ -106,9 +107,9 @@ fn numbers(scalars: [&Tensor; 3], ty: ElementType) -> Result<Numbers, OpError> {
     if step == 0.0 {
         return Err(zero());
     }
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // the cast saturates
-    let count = ((stop - start) / step).ceil().max(0.0) as usize;
-    Ok(Numbers::Floats(start, step, count.min(usize::MAX - 1)))
+    #[allow(clippy::cast_possible_truncation)] // the cast saturates
+    let count = ((stop - start) / step).ceil() as i128;
+    Ok(Numbers::Floats(start, step, size(count)?))
 }
 
 /// How many steps there are before `distance` is reached.
@@ -121,12 +122,15 @@ fn steps(distance: i128, step: i128) -> i128 {
 }
 
 /// The number of integers between scalars that are partly known.
-fn count(start: ValueRange, stop: ValueRange, step: ValueRange) -> Dimension {
+///
+/// # Errors
+/// When there are more than a tensor has.
+fn count(start: ValueRange, stop: ValueRange, step: ValueRange) -> Result<Dimension, OpError> {
     if start.value() == Some(0) && step.value() == Some(1) {
-        return stop.to_dimension();
+        return Ok(stop.to_dimension());
     }
     if step.min <= 0 && step.max >= 0 {
-        return Dimension::dynamic();
+        return Ok(Dimension::dynamic());
     }
     let down = step.max < 0;
     // Downwards is upwards with the signs changed.
@@ -139,15 +143,14 @@ fn count(start: ValueRange, stop: ValueRange, step: ValueRange) -> Dimension {
             (min, max)
         }
     });
-    let size = |steps: i128| usize::try_from(steps).unwrap_or(usize::MAX - 1);
     let shortest = stop.0.zip(start.1).map_or(0, |(stop, start)| stop - start);
     let least = match step.1 {
         Some(step) => steps(shortest, step),
         None => i128::from(shortest > 0),
     };
     let most = stop.1.zip(start.0).zip(step.0);
-    let most = most.map(|((stop, start), step)| size(steps(stop - start, step)));
-    Dimension::range(size(least), most)
+    let most = most.map(|((stop, start), step)| steps(stop - start, step));
+    between(least, most)
 }
 
 fn infer(inputs: &[Input<'_>], ty: ElementType) -> Result<Outputs, OpError> {
@@ -184,7 +187,7 @@ fn infer(inputs: &[Input<'_>], ty: ElementType) -> Result<Outputs, OpError> {
                 step.value() != Some(0),
                 "step is 0, expected another number"
             );
-            count(start, stop, step)
+            count(start, stop, step)?
         }
         _ => Dimension::dynamic(),
     };

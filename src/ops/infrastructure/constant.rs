@@ -77,6 +77,46 @@ impl Const {
     }
 }
 
+/// The bytes of a constant as a `.bin` file has them.
+pub(crate) enum Bytes<'c> {
+    Stored(SharedBytes),
+    InMemory(&'c [u8]),
+    Made(Vec<u8>),
+}
+
+impl Bytes<'_> {
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        match self {
+            Self::Stored(bytes) => bytes.as_bytes(),
+            Self::InMemory(bytes) => bytes,
+            Self::Made(bytes) => bytes,
+        }
+    }
+}
+
+impl Const {
+    /// The bytes as a `.bin` file has them: those that were read, or else those of the tensor.
+    ///
+    /// # Errors
+    /// When they are not there any more, or there are more strings than the format can count.
+    pub(crate) fn stored_bytes(&self) -> Result<Bytes<'_>, OpError> {
+        if let Some(stored) = &self.bytes {
+            return Ok(Bytes::Stored(stored.get()?));
+        }
+        let tensor = self.tensor()?;
+        if let Ok(strings) = tensor.as_strings() {
+            return Ok(Bytes::Made(pack_strings(strings)?));
+        }
+        let width = self.element_type.swapped_bytes();
+        if cfg!(target_endian = "big") && width > 1 {
+            let mut bytes = tensor.bytes().to_vec();
+            bytes.chunks_exact_mut(width).for_each(<[u8]>::reverse);
+            return Ok(Bytes::Made(bytes));
+        }
+        Ok(Bytes::InMemory(tensor.bytes()))
+    }
+}
+
 fn empty() -> SharedBytes {
     SharedBytes::new(std::sync::Arc::new(Vec::new()))
 }
@@ -160,6 +200,23 @@ pub(super) fn read(layer: &LayerData<'_>) -> ReadResult {
     Ok((Box::new(constant), unknown))
 }
 
+/// What [`unpack_strings`] takes apart.
+fn pack_strings(strings: &[Text]) -> Result<Vec<u8>, OpError> {
+    let number = |n: usize| {
+        i32::try_from(n).map_err(|_| OpError::limit("a block of strings has at most 2 GiB"))
+    };
+    let mut block = Vec::new();
+    block.extend(number(strings.len())?.to_le_bytes());
+    let mut end = 0usize;
+    block.extend(number(end)?.to_le_bytes());
+    for text in strings {
+        end = end.saturating_add(text.len());
+        block.extend(number(end)?.to_le_bytes());
+    }
+    strings.iter().for_each(|text| block.extend(&**text));
+    Ok(block)
+}
+
 /// A block of strings: i32 count N, N+1 i32 offsets into the characters that follow, characters.
 fn unpack_strings(block: &[u8], shape: &Shape) -> Result<Vec<Text>, OpError> {
     let expected = shape.elements().unwrap_or(usize::MAX);
@@ -218,6 +275,7 @@ mod tests {
             strings,
             [Text::from("ab"), Text::from(""), Text::from("xyz€")]
         );
+        assert_eq!(pack_strings(&strings).as_ref(), Ok(&block));
         assert_eq!(
             unpack_strings(&[0; 8], &Shape::from([0])).expect("an empty tensor"),
             []

@@ -44,9 +44,9 @@ impl Op for BatchToSpace {
                 batch.min <= batch.max,
                 "a batch of {} cannot be divided by blocks of {} elements",
                 dims[0],
-                blocks.dimension()
+                blocks
             );
-            shape[0] = batch.dimension();
+            shape[0] = batch.dimension()?;
         }
         Ok(Output::single(data.element_type, shape.as_slice()))
     }
@@ -95,7 +95,7 @@ impl Op for BatchToSpace {
 
 /// The size of an axis whose elements become blocks, and which is then cropped.
 fn spread(axis: usize, size: Dimension, division: Division) -> Result<Dimension, OpError> {
-    let whole = grow(size, division.block);
+    let whole = grow(size, division.block)?;
     if division.is_none() {
         return Ok(whole);
     }
@@ -105,10 +105,10 @@ fn spread(axis: usize, size: Dimension, division: Division) -> Result<Dimension,
     ensure!(
         cropped.max >= 0,
         "crops of axis {axis} take {} and {} elements of {whole}",
-        division.begin.dimension(),
-        division.end.dimension()
+        division.begin,
+        division.end
     );
-    Ok(cropped.dimension())
+    cropped.dimension()
 }
 
 #[cfg(test)]

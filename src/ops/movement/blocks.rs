@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::pad::pads;
+use crate::op::size::between;
 use crate::op::{Input, OpError, bail, ensure};
 use crate::tensor::{Dimension, PartialShape, ValueRange};
 
@@ -62,11 +63,18 @@ impl Span {
         Self { min, max }
     }
 
-    pub(super) fn dimension(self) -> Dimension {
-        // Sizes that no tensor has are refused where one is made.
-        let size = |size: i128| usize::try_from(size).unwrap_or(usize::MAX - 1);
-        let max = (self.max < NO_BOUND).then(|| size(self.max));
-        Dimension::range(size(self.min), max)
+    pub(super) fn dimension(self) -> Result<Dimension, OpError> {
+        between(self.min, (self.max < NO_BOUND).then_some(self.max))
+    }
+}
+
+impl std::fmt::Display for Span {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self { min, max } if min == max => write!(f, "{min}"),
+            Self { min, max: NO_BOUND } => write!(f, "{min}.."),
+            Self { min, max } => write!(f, "{min}..{max}"),
+        }
     }
 }
 
@@ -212,13 +220,13 @@ pub(super) fn cut(axis: usize, size: Dimension, parts: Span) -> Result<Dimension
         "axis {axis} of size {size} cannot be divided by {}",
         parts.min
     );
-    Ok(quotient.dimension())
+    quotient.dimension()
 }
 
 /// The size of an axis that becomes `times` as long.
-pub(super) fn grow(size: Dimension, times: Span) -> Dimension {
+pub(super) fn grow(size: Dimension, times: Span) -> Result<Dimension, OpError> {
     if times == Span::ONE {
-        return size;
+        return Ok(size);
     }
     Span::of(size).multiply(times).dimension()
 }

@@ -35,7 +35,7 @@ impl Op for DepthToSpace {
         let mut shape = dims.to_vec();
         shape[1] = cut(1, dims[1], block.elements)?;
         for size in &mut shape[2..] {
-            *size = grow(*size, block.side);
+            *size = grow(*size, block.side)?;
         }
         Ok(Output::single(data.element_type, shape.as_slice()))
     }

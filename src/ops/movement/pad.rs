@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::kernel::moving::move_elements;
 use crate::kernel::remap::{Remap, Runs, Source};
+use crate::op::size::between;
 use crate::op::{
     Input, Io, LayerData, Moves, Op, OpError, Output, Outputs, ReadResult, attrs, bail, ensure,
     merge_types,
@@ -69,8 +70,9 @@ impl Pad {
         name: &str,
         axis: usize,
     ) -> Result<(Option<i128>, Option<i128>), OpError> {
-        let mut min = (range.min != i64::MIN).then_some(i128::from(range.min));
-        let mut max = (range.max != i64::MAX).then_some(i128::from(range.max));
+        let exact = range.value().is_some();
+        let mut min = (exact || range.min != i64::MIN).then_some(i128::from(range.min));
+        let mut max = (exact || range.max != i64::MAX).then_some(i128::from(range.max));
         if self.only_extends {
             if max.is_some_and(|max| max < 0) {
                 bail!("{name} of axis {axis} is {}, expected 0 or more", range.max);
@@ -104,14 +106,15 @@ impl Pad {
         {
             return Ok(size);
         }
-        let add = |size: usize, b: Option<i128>, e: Option<i128>| {
-            let sum = (size as i128 + b? + e?).max(0);
-            // Sizes that no tensor has are refused where one is made.
-            Some(usize::try_from(sum).unwrap_or(usize::MAX - 1))
-        };
+        let add = |size: usize, b: Option<i128>, e: Option<i128>| Some(size as i128 + b? + e?);
         let min = add(size.min(), b_min, e_min).unwrap_or(0);
         let max = size.max().and_then(|size| add(size, b_max, e_max));
-        Ok(Dimension::range(min, max))
+        if let Some(max) = max.filter(|&max| max < 0) {
+            bail!(
+                "the pads of axis {axis}, of size {size}, leave {max} elements, expected 0 or more"
+            );
+        }
+        between(min, max)
     }
 
     /// Where the elements of a padded axis come from.

@@ -39,7 +39,7 @@ impl Op for SpaceToBatch {
         let blocks = divisions
             .iter()
             .fold(Span::ONE, |all, d| all.multiply(d.block));
-        shape[0] = grow(dims[0], blocks);
+        shape[0] = grow(dims[0], blocks)?;
         Ok(Output::single(data.element_type, shape.as_slice()))
     }
 
@@ -91,8 +91,8 @@ fn gather(axis: usize, size: Dimension, division: Division) -> Result<Dimension,
     ensure!(
         blocks.min <= blocks.max,
         "axis {axis}, of size {} with pads, cannot be divided into blocks of {}",
-        padded.dimension(),
-        division.block.dimension()
+        padded,
+        division.block
     );
-    Ok(blocks.dimension())
+    blocks.dimension()
 }

@@ -33,10 +33,10 @@ impl Op for SpaceToDepth {
             ));
         };
         let mut shape = dims.to_vec();
-        shape[1] = grow(dims[1], block.elements);
         for (axis, size) in shape.iter_mut().enumerate().skip(2) {
             *size = cut(axis, *size, block.side)?;
         }
+        shape[1] = grow(dims[1], block.elements)?;
         Ok(Output::single(data.element_type, shape.as_slice()))
     }
 

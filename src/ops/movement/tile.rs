@@ -46,12 +46,13 @@ fn aligned<T: Clone + From<usize>>(list: &[T], rank: usize) -> Vec<T> {
 }
 
 fn repeated(dim: Dimension, times: Dimension) -> Result<Dimension, OpError> {
-    if dim.min().checked_mul(times.min()).is_none() {
+    let size = dim * times;
+    if size.is_too_large() {
         return Err(OpError::limit(format!(
             "an axis of size {dim} cannot be repeated {times} times: the size is too large"
         )));
     }
-    Ok(dim * times)
+    Ok(size)
 }
 
 impl Op for Tile {

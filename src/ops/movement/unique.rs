@@ -149,7 +149,7 @@ impl Op for Unique {
             Some(axis) => (slices(keys, data.shape(), axis), data.shape().clone(), axis),
         };
         let whole = data.with_shape(shape.clone())?;
-        let groups = unique::group(&keys, shape[axis], self.sorted);
+        let groups = unique::group(&keys, shape[axis], self.sorted)?;
         let firsts = numbers(groups.firsts, self.index_element_type)?;
         shape[axis] = firsts.len();
         let mut values = [Tensor::zeros(data.element_type(), shape)?];

@@ -179,8 +179,13 @@ fn divide(mut from: Vec<Dimension>, to: Vec<Dimension>) -> Result<Dimension, OpE
             .fold(Dimension::fixed(1), |n, &dim| n * dim)
     };
     let (some, over) = (product(&from, false), product(&to, false));
-    let mut times = product(&from, true).min();
-    let mut by = product(&to, true).min();
+    let (times, by) = (product(&from, true), product(&to, true));
+    if times.is_too_large() || by.is_too_large() {
+        return Err(OpError::limit(
+            "the product of the dimensions is too large to divide",
+        ));
+    }
+    let (mut times, mut by) = (times.min(), by.min());
     let common = gcd(times, by).max(1);
     times /= common;
     by /= common;

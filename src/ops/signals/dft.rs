@@ -79,7 +79,7 @@ fn eval<T: Real + FftNum>(io: Io<'_>, inverse: bool) -> Result<(), OpError> {
     for (axis, _) in axes {
         scale *= to[axis] as f64;
         let inner = to[axis + 1..].iter().product();
-        transform(&mut numbers, [to[axis], inner], inverse);
+        transform(&mut numbers, [to[axis], inner], inverse)?;
     }
     if inverse {
         let scale = T::of(scale.recip());

@@ -144,7 +144,7 @@ fn forward<T: Real + FftNum>(io: Io<'_>) -> Result<(), OpError> {
                 &mut numbers,
                 [dims[axis], product(&dims[axis + 1..])],
                 false,
-            );
+            )?;
         }
     }
     fill::<T, _>(out, |out| {
@@ -179,7 +179,7 @@ fn back<T: Real + FftNum>(io: Io<'_>) -> Result<(), OpError> {
     let mut scale = to[last] as f64;
     for &(axis, _) in others {
         scale *= to[axis] as f64;
-        transform(&mut numbers, [dims[axis], product(&dims[axis + 1..])], true);
+        transform(&mut numbers, [dims[axis], product(&dims[axis + 1..])], true)?;
     }
     let inner = product(&to[last + 1..]);
     if inner > 1 {

@@ -82,11 +82,11 @@ impl SearchSorted {
             right: self.right_mode,
         };
         match lane(values.element_type()) {
-            Some(Lane::F32) => search.run::<f32, I>(out),
-            Some(Lane::F64) => search.run::<f64, I>(out),
-            Some(Lane::I32) => search.run::<i32, I>(out),
-            Some(Lane::I64) => search.run::<i64, I>(out),
-            Some(Lane::U64) => search.run::<u64, I>(out),
+            Some(Lane::F32) => search.run::<f32, I>(out)?,
+            Some(Lane::F64) => search.run::<f64, I>(out)?,
+            Some(Lane::I32) => search.run::<i32, I>(out)?,
+            Some(Lane::I64) => search.run::<i64, I>(out)?,
+            Some(Lane::U64) => search.run::<u64, I>(out)?,
             None => bail!("expected numbers, got {}", values.element_type()),
         }
         Ok(())

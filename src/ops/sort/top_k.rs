@@ -139,7 +139,7 @@ impl Op for TopK {
             largest: self.mode == Mode::Max,
             by_index: self.sort == Sort::Index,
         };
-        let picked = kernel.pick(data);
+        let picked = kernel.pick(data)?;
         if self.index_element_type == ElementType::I32 {
             kernel.indices::<i32>(&picked, indices.as_mut_slice()?);
         } else {

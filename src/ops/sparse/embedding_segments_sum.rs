@@ -65,7 +65,7 @@ impl Op for EmbeddingSegmentsSum {
         }
         let bags = Bags {
             rows: &rows,
-            bounds: &bounds(&ids, count),
+            bounds: &bounds(&ids, count)?,
             weights: rest.get(1).copied(),
             samples: order.as_deref(),
             empty: embedding::default_row(table, rest.first(), false)?,

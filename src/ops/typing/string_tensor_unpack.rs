@@ -138,7 +138,7 @@ impl Op for StringTensorUnpackExtension {
 mod tests {
     use super::*;
     use crate::ops::testing::{dynamic, run_all};
-    use crate::tensor::Text;
+    use crate::tensor::{Tensor, Text};
 
     fn strings(strings: &[&str], dims: &[usize]) -> Tensor {
         let texts = strings.iter().map(|&s| Text::from(s)).collect();

@@ -78,7 +78,9 @@ pub(super) fn narrow_slice(from: &[f32], to: &mut [f16]) {
 mod sixteen {
     use half::f16;
     use pulp::x86::V4;
-    use pulp::{NullaryFnOnce, cast};
+    use pulp::{Arch, NullaryFnOnce, cast};
+
+    use crate::tensor::simd::machine;
 
     struct Widen<'a>(V4, &'a [[f16; 16]], &'a mut [[f32; 16]]);
 
@@ -111,7 +113,7 @@ mod sixteen {
     }
 
     pub(super) fn widen(from: &[f16], to: &mut [f32]) -> usize {
-        let Some(simd) = V4::try_new() else { return 0 };
+        let Arch::V4(simd) = machine() else { return 0 };
         let (from, to) = (from.as_chunks().0, to.as_chunks_mut().0);
         let done = from.len().min(to.len()) * 16;
         simd.vectorize(Widen(simd, from, to));
@@ -119,7 +121,7 @@ mod sixteen {
     }
 
     pub(super) fn narrow(from: &[f32], to: &mut [f16]) -> usize {
-        let Some(simd) = V4::try_new() else { return 0 };
+        let Arch::V4(simd) = machine() else { return 0 };
         let (from, to) = (from.as_chunks().0, to.as_chunks_mut().0);
         let done = from.len().min(to.len()) * 16;
         simd.vectorize(Narrow(simd, from, to));

@@ -31,6 +31,7 @@ use class::{view, view_mut, write, write_codes};
 pub(crate) use codes::{codes, from_codes, sign_extend_i4};
 
 use super::{ElementType, Tensor, TensorError};
+use crate::limits::Share;
 use ElementType as E;
 
 /// The low 32 bits of a whole number of less than 2^51: what is added moves them to the end of the
@@ -135,6 +136,7 @@ pub fn convert(tensor: &Tensor, ty: ElementType) -> Result<Tensor, TensorError> 
 }
 
 /// Writes the elements of a tensor into another of as many elements, by the rules of this module.
+/// Ends with anything in it when the time is over.
 ///
 /// # Errors
 /// When one type is string or complex and the other is another, or the number of elements
@@ -177,7 +179,7 @@ pub(crate) fn convert_into(tensor: &Tensor, out: &mut Tensor) -> Result<(), Tens
             .for_each(convert);
     } else {
         let parts = out.bytes_mut().par_chunks_mut(part);
-        parts.enumerate().for_each(convert);
+        parts.enumerate().share(convert);
     }
     Ok(())
 }

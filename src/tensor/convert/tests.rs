@@ -199,3 +199,25 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn ends_when_cancelled() {
+    use crate::limits::{CancelToken, Limits, under};
+    let token = CancelToken::new();
+    let limits = Limits {
+        cancel: Some(token.clone()),
+        ..Limits::default()
+    };
+    let ones = Tensor::new([3 * PART], &vec![1f32; 3 * PART]).expect("its length");
+    let sum = || {
+        let converted = under(&limits, || convert(&ones, E::I32)).expect("numbers");
+        converted
+            .as_slice::<i32>()
+            .expect("i32")
+            .iter()
+            .sum::<i32>()
+    };
+    assert_eq!(usize::try_from(sum()), Ok(3 * PART));
+    token.cancel();
+    assert_eq!(sum(), 0);
+}

@@ -36,11 +36,13 @@ impl Transformed {
             Side::Two => 16,
             Side::Four => 36,
         };
+        // Threads that write do not know what the calling one was told.
+        let arch = arch();
         let write = |rows: Range<usize>, out: &mut [f32]| {
             let data = &data[rows.start * channels * 9..rows.end * channels * 9];
             let all = match side {
-                Side::Two => dispatch(arch(), Rows::<Two, 4>::new(data, channels, out)),
-                Side::Four => dispatch(arch(), Rows::<Four, 6>::new(data, channels, out)),
+                Side::Two => dispatch(arch, Rows::<Two, 4>::new(data, channels, out)),
+                Side::Four => dispatch(arch, Rows::<Four, 6>::new(data, channels, out)),
             };
             if !all {
                 finite.store(false, Ordering::Relaxed);
