@@ -37,6 +37,8 @@ pub enum Kind {
     Deadline,
     /// It was cancelled from outside.
     Cancelled,
+    /// A runtime that was asked for is missing, or failed.
+    Backend,
 }
 
 impl Kind {
@@ -45,6 +47,7 @@ impl Kind {
         match self {
             Self::Unsupported => 4,
             Self::Limit => 5,
+            Self::Backend => 6,
             Self::Deadline => 124,
             Self::Cancelled => 130,
             _ => 3,

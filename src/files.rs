@@ -1,5 +1,7 @@
 //! Files that are read: regular ones alone, opened without waiting, and only where they may be.
 
+mod temporary;
+
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -7,6 +9,10 @@ use std::sync::Arc;
 
 use crate::error::{Error, Kind, Place};
 use crate::limits::{Limits, Stop, Watch};
+
+pub(crate) use temporary::Temporary;
+#[cfg(feature = "cli")]
+pub(crate) use temporary::remove_all as remove_temporary_files;
 
 /// Opens a regular file, and tells its length.
 ///
@@ -46,7 +52,8 @@ fn regular(meta: &Metadata) -> io::Result<()> {
     Err(io::Error::other(what))
 }
 
-#[cfg(unix)]
+// Miri knows neither flag.
+#[cfg(all(unix, not(miri)))]
 fn without_waiting() -> OpenOptions {
     use std::os::unix::fs::OpenOptionsExt;
     let mut options = OpenOptions::new();
@@ -56,7 +63,7 @@ fn without_waiting() -> OpenOptions {
     options
 }
 
-#[cfg(not(unix))]
+#[cfg(any(not(unix), miri))]
 fn without_waiting() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true);

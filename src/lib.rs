@@ -23,10 +23,22 @@
 //! | [`ops`] | the operations and their registry |
 //! | [`graph`] | layers, ports, bodies; graphs made in code |
 //! | [`ir`] | documents: problems with their place |
+//! | [`metrics`] | numbers about tensors: of one (statistics, sketches), and between two |
+//! | [`compare`] | runs, what they differ in, and the first layer to blame |
+//! | [`diff`] | what two models differ in as structures |
 //! | [`io`] | tensors in and out of files, literals, random values, text |
+//! | [`stats`] | what the layers of a model give, and would give in a narrower type |
+//! | [`testing`] | snapshots of models |
+//! | [`draw`] | pictures of graphs |
 
 #[cfg(feature = "cli")]
 pub mod cli;
+pub mod compare;
+pub mod diff;
+pub mod draw;
+// Some of it serves the commands alone.
+#[cfg_attr(not(feature = "cli"), allow(dead_code))]
+mod edit;
 mod error;
 mod exec;
 mod files;
@@ -35,16 +47,19 @@ pub mod io;
 pub mod ir;
 mod kernel;
 mod limits;
+pub mod metrics;
 mod model;
 #[cfg(feature = "onnx")]
 pub mod onnx;
 pub mod op;
 pub mod ops;
 mod opt;
+pub mod stats;
 pub mod tensor;
+pub mod testing;
 
 pub use error::{Error, Kind, LayerRef, Place, Result};
-pub use exec::{Control, Observer};
+pub use exec::{Control, Observer, lifetimes};
 pub use limits::{CancelToken, Limits};
 pub use model::{
     CompileOptions, CompiledModel, Depth, Format, InferRequest, Inspection, Model, Outputs,

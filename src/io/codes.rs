@@ -7,7 +7,7 @@ use super::IoError;
 use crate::tensor::{ElementType, SharedBytes, Tensor, convert};
 
 /// The type whose numbers stand for the codes of `ty` in a file; `None` for types that files have.
-pub(super) fn code_type(ty: ElementType) -> Option<ElementType> {
+pub(crate) fn code_type(ty: ElementType) -> Option<ElementType> {
     use ElementType as E;
     match ty {
         E::Bf16 => Some(E::U16),

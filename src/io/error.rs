@@ -89,7 +89,6 @@ impl IoError {
     }
 
     /// The kind of the library's error, where reading a tensor for `what` failed.
-    #[cfg(feature = "cli")]
     pub(crate) fn kind_for(&self, what: Kind) -> Kind {
         match self.kind {
             IoErrorKind::Limit => Kind::Limit,

@@ -4,12 +4,10 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::IoError;
-use super::temporary::Temporary;
 use crate::Limits;
-use crate::files::{self, Unread};
+use crate::files::{self, Temporary, Unread};
 use crate::tensor::{ElementType, Shape, SharedBytes};
 
 /// The number of elements of a tensor that is about to be made, if it may be.
@@ -108,24 +106,26 @@ pub(super) fn write(
     path: &Path,
     content: impl FnOnce(&mut BufWriter<File>) -> Result<(), IoError>,
 ) -> Result<(), IoError> {
-    let special = fs::metadata(path).is_ok_and(|m| !m.is_file());
-    let result = if special {
-        File::create(path)
-            .map_err(|e| IoError::system("write", e))
-            .and_then(|file| fill(file, content))
-    } else {
-        write_beside(path, content)
-    };
-    result.map_err(|error| error.in_file(path))
+    let written = begin(path).and_then(|(file, temporary)| {
+        fill(file, content)?;
+        end(temporary, path)
+    });
+    written.map_err(|error| error.in_file(path))
 }
 
-fn write_beside(
-    path: &Path,
-    content: impl FnOnce(&mut BufWriter<File>) -> Result<(), IoError>,
-) -> Result<(), IoError> {
-    let (file, temporary) = create_beside(path).map_err(|e| IoError::system("write", e))?;
-    fill(file, content)?;
-    let renamed = temporary.rename(path);
+/// A file to write to, and what makes the target of it if it is not the target itself.
+pub(super) fn begin(path: &Path) -> Result<(File, Option<Temporary>), IoError> {
+    let special = fs::metadata(path).is_ok_and(|m| !m.is_file());
+    let created = match special {
+        true => File::create(path).map(|file| (file, None)),
+        false => Temporary::beside(path).map(|(file, temporary)| (file, Some(temporary))),
+    };
+    created.map_err(|e| IoError::system("write", e))
+}
+
+/// Puts a file that is whole in the target's place.
+pub(super) fn end(temporary: Option<Temporary>, path: &Path) -> Result<(), IoError> {
+    let renamed = temporary.map_or(Ok(()), |temporary| temporary.rename(path));
     renamed.map_err(|e| IoError::system("write", e))
 }
 
@@ -140,20 +140,6 @@ fn fill(
     let (file, _) = writer.into_parts();
     drop(file);
     written
-}
-
-fn create_beside(path: &Path) -> std::io::Result<(File, Temporary)> {
-    static COUNTER: AtomicU64 = AtomicU64::new(0);
-    path.file_name().ok_or(std::io::ErrorKind::InvalidInput)?;
-    loop {
-        // Not of the target's name, which may be as long as names can be.
-        let number = COUNTER.fetch_add(1, Ordering::Relaxed);
-        let name = format!(".ovir-{}-{number}.tmp", std::process::id());
-        match Temporary::create(path.with_file_name(name)) {
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-            created => return created,
-        }
-    }
 }
 
 #[cfg(test)]

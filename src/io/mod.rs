@@ -28,7 +28,6 @@ mod number;
 mod random;
 pub mod raw;
 pub mod safetensors;
-mod temporary;
 pub mod text;
 mod text_float;
 mod value;
@@ -37,14 +36,27 @@ mod zip_directory;
 use std::path::Path;
 
 pub use adapt::adapt;
+pub(crate) use codes::code_type;
 pub use error::{IoError, IoErrorKind};
+pub(crate) use random::Generator;
 pub use random::Random;
-#[cfg(feature = "cli")]
-pub(crate) use temporary::remove_all as remove_temporary_files;
 pub use value::{Value, Wanted};
 
 use crate::Limits;
 use crate::tensor::Tensor;
+
+/// Writes a file beside the target and renames it, so that nobody ever sees half of it.
+///
+/// # Errors
+/// When it cannot be written.
+pub(crate) fn write_whole(
+    path: &Path,
+    content: impl FnOnce(&mut dyn std::io::Write) -> std::io::Result<()>,
+) -> Result<(), IoError> {
+    file::write(path, |out| {
+        content(out).map_err(|e| IoError::system("write", e))
+    })
+}
 
 /// Reads every tensor of an `.npy`, `.npz` or `.safetensors` file, in its order; that of an
 /// `.npy` file has the file's name.
@@ -72,6 +84,21 @@ pub fn read_all(path: &Path, limits: &Limits) -> Result<Vec<(String, Tensor)>, I
             IoError::unsupported("the extension is not .npy, .npz or .safetensors").in_file(path),
         ),
     }
+}
+
+/// The names of a file's entries: those given; one that is empty, or not the first of its kind, is
+/// its number.
+pub(crate) fn entry_names<'n>(given: impl Iterator<Item = &'n str>) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for (index, name) in given.enumerate() {
+        let own = !name.is_empty() && !names.iter().any(|n| n == name);
+        names.push(if own {
+            name.to_owned()
+        } else {
+            index.to_string()
+        });
+    }
+    names
 }
 
 /// Reads tensors as long as all of them together stay inside the limit.

@@ -307,7 +307,11 @@ fn item(descr: &str) -> Result<(Kind, bool, usize), IoError> {
             return Ok((Kind::Unicode, big_endian, bytes));
         }
         ('S' | 'a', size) => return Ok((Kind::Bytes, false, size)),
-        ('O', _) => return unsupported("pickled Python objects"),
+        ('O', _) => {
+            return Err(IoError::invalid(format!(
+                "holds pickled Python objects (`{descr}`), which are refused: they may run code"
+            )));
+        }
         ('V', _) => return unsupported("structures or plain bytes"),
         ('c', 24 | 32) => return unsupported("extended complex numbers"),
         ('M' | 'm', _) => return unsupported("dates or durations"),

@@ -1,11 +1,10 @@
 //! NumPy's `.npz` archives: a zip of `.npy` files, read one entry at a time.
 
-use std::cell::Cell;
 use std::collections::HashSet;
 use std::io::{self, BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
@@ -15,6 +14,7 @@ use super::value::list;
 use super::zip_directory::{self, Guarded};
 use super::{IoError, file, npy};
 use crate::Limits;
+use crate::files::Temporary;
 use crate::tensor::{SharedBytes, Tensor};
 
 /// Entries larger than this get the wide sizes of zip64.
@@ -124,73 +124,157 @@ pub fn write<'a>(
     path: &Path,
     tensors: impl IntoIterator<Item = (&'a str, &'a Tensor)>,
 ) -> Result<(), IoError> {
-    let dead = Cell::new(false);
-    let dead = &dead;
-    file::write(path, |out| {
-        let result = write_entries(Sink { out, at: 0, dead }, tensors);
-        result.and_then(|()| out.flush().map_err(|e| IoError::system("write", e)))
-    })
+    let mut writer = Writer::create(path)?;
+    for (name, tensor) in tensors {
+        writer.add(name, tensor)?;
+    }
+    writer.finish()
 }
 
-fn write_entries<'a>(
-    sink: Sink<'_>,
-    tensors: impl IntoIterator<Item = (&'a str, &'a Tensor)>,
-) -> Result<(), IoError> {
-    let dead = sink.dead;
-    let mut zip = ZipWriter::new(sink);
-    let all = || {
-        let mut names = HashSet::new();
-        for (name, tensor) in tensors {
-            if !names.insert(name) {
-                let message = format!("two tensors have the name `{name}`");
-                return Err(IoError::invalid(message));
-            }
-            // Strings may take 4 bytes a character, all as wide as the widest.
-            let bytes = match tensor.as_strings() {
-                Err(_) => tensor.len().saturating_mul(8),
-                Ok(texts) => {
-                    let widest = texts.iter().map(|t| t.len()).max().unwrap_or(0);
-                    widest.saturating_mul(texts.len()).saturating_mul(4)
-                }
-            };
-            let options = SimpleFileOptions::default()
-                .compression_method(CompressionMethod::Stored)
-                .last_modified_time(DateTime::default())
-                .unix_permissions(0o644)
-                .large_file(bytes > LARGE);
-            let entry = format!("{name}.npy");
-            zip.start_file(entry, options)
-                .map_err(|e| write_error(e).in_entry(name))?;
-            npy::write_to(&mut zip, tensor).map_err(|e| e.in_entry(name))?;
+/// An archive that is written entry by entry, and keeps no tensor. Nobody sees it before it is
+/// finished; dropped before that, nothing is left of it.
+pub struct Writer {
+    path: PathBuf,
+    zip: Option<ZipWriter<Sink>>,
+    temporary: Option<Temporary>,
+    dead: Arc<AtomicBool>,
+    names: HashSet<String>,
+}
+
+impl Writer {
+    /// Begins an archive.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn create(path: &Path) -> Result<Self, IoError> {
+        let (file, temporary) = file::begin(path).map_err(|e| e.in_file(path))?;
+        let dead = Arc::new(AtomicBool::new(false));
+        let sink = Sink {
+            out: io::BufWriter::with_capacity(1 << 16, file),
+            at: 0,
+            dead: Arc::clone(&dead),
+        };
+        Ok(Self {
+            path: path.to_owned(),
+            zip: Some(ZipWriter::new(sink)),
+            temporary,
+            dead,
+            names: HashSet::new(),
+        })
+    }
+
+    /// The number of entries.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Whether there are no entries.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// Writes a tensor.
+    ///
+    /// # Errors
+    /// When the file cannot be written, or the name is there already. Then the archive cannot be
+    /// finished.
+    pub fn add(&mut self, name: &str, tensor: &Tensor) -> Result<(), IoError> {
+        let added = self.add_inner(name, tensor);
+        added.map_err(|e| self.fail(e))
+    }
+
+    fn add_inner(&mut self, name: &str, tensor: &Tensor) -> Result<(), IoError> {
+        let Some(zip) = &mut self.zip else {
+            return Err(IoError::invalid("could not be written to before"));
+        };
+        if !self.names.insert(name.to_owned()) {
+            return Err(IoError::invalid(format!(
+                "two tensors have the name `{name}`"
+            )));
         }
-        Ok(())
-    };
-    let result = all();
-    dead.set(result.is_err());
-    result?;
-    zip.finish().map(drop).map_err(write_error)
+        // Strings may take 4 bytes a character, all as wide as the widest.
+        let bytes = match tensor.as_strings() {
+            Err(_) => tensor.len().saturating_mul(8),
+            Ok(texts) => {
+                let widest = texts.iter().map(|t| t.len()).max().unwrap_or(0);
+                widest.saturating_mul(texts.len()).saturating_mul(4)
+            }
+        };
+        let options = SimpleFileOptions::default()
+            .compression_method(CompressionMethod::Stored)
+            .last_modified_time(DateTime::default())
+            .unix_permissions(0o644)
+            .large_file(bytes > LARGE);
+        let started = zip.start_file(format!("{name}.npy"), options);
+        started.map_err(|e| write_error(e).in_entry(name))?;
+        npy::write_to(zip, tensor).map_err(|e| e.in_entry(name))
+    }
+
+    /// Ends the archive and puts it in its place.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn finish(mut self) -> Result<(), IoError> {
+        let Some(zip) = self.zip.take() else {
+            return Err(self.fail(IoError::invalid("could not be written to before")));
+        };
+        let finished = zip.finish().map_err(write_error).and_then(|mut sink| {
+            let flushed = sink.flush();
+            flushed.map_err(|e| IoError::system("write", e))
+        });
+        let ended = finished.and_then(|()| file::end(self.temporary.take(), &self.path));
+        ended.map_err(|e| self.fail(e))
+    }
+
+    /// Nothing more is written.
+    fn fail(&mut self, error: IoError) -> IoError {
+        self.dead.store(true, Ordering::Relaxed);
+        self.zip = None;
+        error.in_file(&self.path)
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.dead.store(true, Ordering::Relaxed);
+    }
+}
+
+impl std::fmt::Debug for Writer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "Writer({}, {} entries)",
+            self.path.display(),
+            self.names.len()
+        )
+    }
 }
 
 /// What an archive is written to. After the first error it takes everything: an archive's writer
 /// tries to finish when it is dropped, and complains on the terminal if it cannot.
-struct Sink<'a> {
-    out: &'a mut io::BufWriter<std::fs::File>,
+struct Sink {
+    out: io::BufWriter<std::fs::File>,
     at: u64,
-    dead: &'a Cell<bool>,
+    dead: Arc<AtomicBool>,
 }
 
-impl Sink<'_> {
+impl Sink {
+    fn is_dead(&self) -> bool {
+        self.dead.load(Ordering::Relaxed)
+    }
+
     fn try_to<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
         if result.is_err() {
-            self.dead.set(true);
+            self.dead.store(true, Ordering::Relaxed);
         }
         result
     }
 }
 
-impl Write for Sink<'_> {
+impl Write for Sink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = match self.dead.get() {
+        let written = match self.is_dead() {
             true => bytes.len(),
             false => {
                 let result = self.out.write(bytes);
@@ -202,7 +286,7 @@ impl Write for Sink<'_> {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        if self.dead.get() {
+        if self.is_dead() {
             return Ok(());
         }
         let result = self.out.flush();
@@ -210,9 +294,9 @@ impl Write for Sink<'_> {
     }
 }
 
-impl Seek for Sink<'_> {
+impl Seek for Sink {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        if !self.dead.get() {
+        if !self.is_dead() {
             let result = self.out.seek(to);
             self.at = self.try_to(result)?;
         } else if let SeekFrom::Start(at) = to {

@@ -9,8 +9,8 @@ use super::{BinFile, Source, compat, fragment, names, parse};
 use crate::error::{Error, Kind, LayerRef, innermost, quoted};
 use crate::graph::infer::{Facts, Refused, declared_shape, disagreements};
 use crate::graph::{
-    Body, BodyKind, Cycle, Graph, Node, NodeId, Operation, OutputPort, Port as NodePort, layers_to,
-    order,
+    Body, BodyKind, Cycle, Graph, Node, NodeId, Operation, OutputPort, Port as NodePort, RtInfo,
+    layers_to, order,
 };
 use crate::limits::{self, Limits};
 use crate::op::attrs::Attr;
@@ -99,6 +99,8 @@ fn infer_model(version: u8, graphs: &mut [Graph], problems: &mut Problems<'_>) -
         problems.error_in(error.kind(), offset, layers, error.message());
     }
     if version == 10 && compat::narrow_outputs(&mut graphs[0], &facts) {
+        // Layers have moved.
+        tell_parents(graphs, 0);
         (facts, _) = Facts::infer(graphs);
     }
     for (id, message) in disagreements(&graphs[0], &facts) {
@@ -129,6 +131,17 @@ fn link_bodies(graphs: &mut [Graph], problems: &mut Problems<'_>) {
             }
             graphs[index].nodes[node].bodies = bodies;
         }
+    }
+}
+
+/// Tells the graphs of bodies which layer of this graph holds them.
+fn tell_parents(graphs: &mut [Graph], index: usize) {
+    let holders = graphs[index].nodes().flat_map(|(id, node)| {
+        let bodies = node.bodies.iter();
+        bodies.map(move |body| (body.graph, id))
+    });
+    for (body, holder) in holders.collect::<Vec<_>>() {
+        graphs[body].parent = Some((index, holder));
     }
 }
 
@@ -174,7 +187,13 @@ impl<'d, 'a> NetBuilder<'d, 'a, '_, '_> {
     fn build(mut self) -> Graph {
         let net = &self.document.nets[self.net];
         let (document, at) = (self.document, self.net);
-        let wires = wire(net, &|layer| path(document, at, layer), self.problems);
+        let printed = document.fragment && at == 0;
+        let wires = wire(
+            net,
+            printed,
+            &|layer| path(document, at, layer),
+            self.problems,
+        );
         let of_type = |types: &'static [&str]| {
             let layers = net.layers.iter().enumerate();
             layers
@@ -225,7 +244,7 @@ impl<'d, 'a> NetBuilder<'d, 'a, '_, '_> {
         }
         names::make_unique(&mut graph);
         let layers: Vec<_> = sorted.iter().map(|&layer| &net.layers[layer]).collect();
-        names::name_terminals(&mut graph, self.document, &layers);
+        names::name_terminals(&mut graph, document.version == 10 && at == 0, &layers);
         graph
     }
 
@@ -252,6 +271,7 @@ impl<'d, 'a> NetBuilder<'d, 'a, '_, '_> {
             operation: self.operation(index, layer),
             origin: None,
             inputs,
+            input_rt_info: input_rt_info(layer, v10),
             outputs: layer
                 .outputs
                 .iter()
@@ -398,6 +418,15 @@ fn holds_strings(attributes: &[Attr<'_>]) -> bool {
 fn path(document: &Document<'_>, net: usize, layer: usize) -> Vec<LayerRef> {
     let outwards = std::iter::successors(Some((net, layer)), |(net, _)| document.nets[*net].parent);
     innermost(outwards.map(|(net, layer)| document.nets[net].layers[layer].layer_ref()))
+}
+
+/// Nothing where no input has any, as is nearly always so.
+fn input_rt_info(layer: &Layer<'_>, v10: bool) -> Vec<RtInfo> {
+    if v10 || layer.inputs.iter().all(|port| port.rt_info.is_empty()) {
+        return Vec::new();
+    }
+    let ports = layer.inputs.iter();
+    ports.map(|port| port.rt_info.clone()).collect()
 }
 
 fn output_port(port: &Port<'_>, v10: bool) -> OutputPort {

@@ -10,6 +10,7 @@ mod problem;
 mod source;
 mod weights;
 mod wire;
+mod write;
 mod xml;
 
 pub(crate) use load::{Loaded, first_error, load};
@@ -18,3 +19,4 @@ pub use source::Source;
 pub(crate) use weights::BinFile;
 #[cfg(feature = "onnx")]
 pub(crate) use weights::whole;
+pub(crate) use write::{Graphs, Unwritten, write};

@@ -1,19 +1,53 @@
 //! Names of tensors, inputs and outputs (sections 1.3, 1.4 and 1.6 of the format).
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-use super::document::{Document, Layer};
+use super::document::Layer;
 use crate::graph::{Graph, NodeId, Terminal};
+
+/// A list of names, each of them once.
+#[derive(Default)]
+struct Names {
+    list: Vec<String>,
+    /// All of the list, as soon as it is long: a file may have a million names in one place.
+    seen: HashSet<String>,
+}
+
+impl Names {
+    fn add(&mut self, name: String) {
+        const FEW: usize = 16;
+        if self.list.len() < FEW {
+            if self.list.contains(&name) {
+                return;
+            }
+        } else {
+            if self.seen.is_empty() {
+                self.seen.extend(self.list.iter().cloned());
+            }
+            if !self.seen.insert(name.clone()) {
+                return;
+            }
+        }
+        self.list.push(name);
+    }
+}
+
+impl From<Vec<String>> for Names {
+    fn from(list: Vec<String>) -> Self {
+        let seen = HashSet::new();
+        Self { list, seen }
+    }
+}
 
 /// Splits a comma-separated list of names. `\,` is a comma; nothing else is an escape. Empty
 /// items and repetitions are dropped, blanks are kept.
-pub(super) fn split(text: &str) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
+pub(in crate::ir) fn split(text: &str) -> Vec<String> {
+    let mut names = Names::default();
     let mut name = String::new();
     let mut push = |name: &mut String| {
         let name = std::mem::take(name);
-        if !name.is_empty() && !names.contains(&name) {
-            names.push(name);
+        if !name.is_empty() {
+            names.add(name);
         }
     };
     let mut rest = text;
@@ -33,12 +67,12 @@ pub(super) fn split(text: &str) -> Vec<String> {
     }
     name.push_str(rest);
     push(&mut name);
-    names
+    names.list
 }
 
-/// Names the inputs and outputs of a graph. `layers` gives the document's layer of each node.
-pub(super) fn name_terminals(graph: &mut Graph, document: &Document<'_>, layers: &[&Layer<'_>]) {
-    let v10 = document.version == 10;
+/// Names the inputs and outputs of a graph. `layers` gives the document's layer of each node; in
+/// the model's own graph of version 10, layers give their names too.
+pub(super) fn name_terminals(graph: &mut Graph, v10: bool, layers: &[&Layer<'_>]) {
     let mut inputs = std::mem::take(&mut graph.inputs);
     for input in &mut inputs {
         let node = graph.node(input.node);
@@ -76,10 +110,11 @@ pub(super) fn name_terminals(graph: &mut Graph, document: &Document<'_>, layers:
             output.aliases.splice(0..0, names);
             names = given;
         }
+        let mut names = Names::from(names);
         for port in &graph.node(output.node).outputs {
-            port.names.iter().for_each(|name| add(&mut names, name));
+            port.names.iter().for_each(|name| names.add(name.clone()));
         }
-        output.names = names;
+        output.names = names.list;
     }
     graph.inputs = inputs;
     graph.outputs = outputs;
@@ -95,6 +130,8 @@ fn add(names: &mut Vec<String>, name: &str) {
 /// model keep theirs.
 pub(super) fn make_unique(graph: &mut Graph) {
     let mut taken: HashSet<String> = HashSet::new();
+    // Where to look for the next number: those before it are taken.
+    let mut next: HashMap<String, usize> = HashMap::new();
     let inputs: HashSet<usize> = graph.inputs.iter().map(|t| t.node.index()).collect();
     let (first, later): (Vec<usize>, Vec<usize>) =
         (0..graph.nodes.len()).partition(|n| inputs.contains(n));
@@ -103,7 +140,9 @@ pub(super) fn make_unique(graph: &mut Graph) {
             for name in &mut port.names {
                 if !taken.insert(name.clone()) {
                     let numbered = |n: &usize| !taken.contains(&format!("{name}_{n}"));
-                    let free = (1..).find(numbered).unwrap_or_default();
+                    let next = next.entry(name.clone()).or_insert(1);
+                    let free = (*next..).find(numbered).unwrap_or_default();
+                    *next = free.saturating_add(1);
                     *name = format!("{name}_{free}");
                     taken.insert(name.clone());
                 }

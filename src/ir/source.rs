@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 
-use crate::error::{Error, Kind, Place, Result};
+use crate::error::{Error, Kind, Place, Result, plain};
 use crate::limits::Limits;
 
 /// A document: its name, and its text as UTF-8.
@@ -126,7 +126,8 @@ fn characters(bytes: &[u8]) -> usize {
     bytes.iter().filter(|&&b| b & 0xc0 != 0x80).count()
 }
 
-/// Decodes a document: by its byte order mark, by the zeros of UTF-16, or by its declaration.
+/// Decodes a document: by its byte order mark, by the zeros of UTF-16, or by its declaration. One
+/// that is in another encoding than it declares, or in an unknown one, is refused (XML 1.0, 4.3.3).
 fn decode(bytes: Vec<u8>) -> std::result::Result<String, String> {
     let marked = Encoding::for_bom(&bytes).map(|(encoding, _)| encoding);
     let guessed = match bytes.as_slice() {
@@ -134,10 +135,36 @@ fn decode(bytes: Vec<u8>) -> std::result::Result<String, String> {
         [0, b'<', 0, b, ..] if *b != 0 => Some(UTF_16BE),
         _ => None,
     };
-    let encoding = marked
-        .or(guessed)
-        .or_else(|| declared(&bytes))
-        .unwrap_or(UTF_8);
+    let Some(found) = marked.or(guessed) else {
+        let declaration = bytes.windows(2).position(|w| w == b"?>");
+        let declaration = declaration.and_then(|end| std::str::from_utf8(&bytes[..end + 2]).ok());
+        let declared = declaration.map(declared).transpose()?.flatten();
+        // Who got this far can read the declaration byte by byte.
+        let wide = |encoding: &Encoding| encoding == UTF_16LE || encoding == UTF_16BE;
+        return match declared {
+            Some((label, encoding)) if wide(encoding) => Err(contradiction(label, UTF_8)),
+            Some((_, encoding)) => decode_as(encoding, bytes),
+            None => decode_as(UTF_8, bytes),
+        };
+    };
+    let text = decode_as(found, bytes)?;
+    match declared(&text)? {
+        // `UTF-16` alone is of either order.
+        Some((label, _)) if label.eq_ignore_ascii_case("utf-16") && found != UTF_8 => Ok(text),
+        Some((label, encoding)) if encoding != found => Err(contradiction(label, found)),
+        _ => Ok(text),
+    }
+}
+
+fn contradiction(label: &str, found: &'static Encoding) -> String {
+    let label = plain(label);
+    format!(
+        "the document declares the encoding `{label}`, but it is in {}",
+        found.name()
+    )
+}
+
+fn decode_as(encoding: &'static Encoding, bytes: Vec<u8>) -> std::result::Result<String, String> {
     if encoding == UTF_8 {
         let text = String::from_utf8(bytes).map_err(|e| {
             let at = e.utf8_error().valid_up_to();
@@ -155,19 +182,25 @@ fn decode(bytes: Vec<u8>) -> std::result::Result<String, String> {
     Ok(text.into_owned())
 }
 
-/// The encoding an XML declaration names. Of text that is plainly not UTF-16, a declaration that
-/// says so is ignored, as the real runtime ignores it.
-fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
-    let head = bytes.get(..bytes.len().min(200))?;
-    let head = head.strip_prefix(b"<?xml")?;
-    let end = head.windows(2).position(|w| w == b"?>")?;
-    let text = std::str::from_utf8(&head[..end]).ok()?;
-    let value = text.split_once("encoding")?.1.trim_start();
-    let value = value.strip_prefix('=')?.trim_start();
-    let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''))?;
-    let label = value[1..].split(quote).next()?;
-    let encoding = Encoding::for_label(label.as_bytes())?;
-    (encoding != UTF_16LE && encoding != UTF_16BE).then_some(encoding)
+/// The encoding an XML declaration names, and how it writes it.
+fn declared(text: &str) -> std::result::Result<Option<(&str, &'static Encoding)>, String> {
+    let label = || {
+        let (declaration, _) = text.strip_prefix("<?xml")?.split_once("?>")?;
+        let value = declaration.split_once("encoding")?.1.trim_start();
+        let value = value.strip_prefix('=')?.trim_start();
+        let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+        value[1..].split(quote).next()
+    };
+    let Some(label) = label() else {
+        return Ok(None);
+    };
+    match Encoding::for_label(label.as_bytes()) {
+        Some(encoding) => Ok(Some((label, encoding))),
+        None => Err(format!(
+            "the document declares the unknown encoding `{}`",
+            plain(label)
+        )),
+    }
 }
 
 #[cfg(test)]
@@ -189,9 +222,49 @@ mod tests {
         assert_eq!(text(&utf16(u16::to_le_bytes, "<né/>")), "<né/>");
         let latin = b"<?xml version='1.0' encoding = 'ISO-8859-1'?><a b='\xe9'/>";
         assert!(text(latin).contains('é'));
-        let lie = b"<?xml version='1.0' encoding='UTF-16'?><a/>";
-        assert!(text(lie).ends_with("<a/>"));
+        for label in ["UTF-8", "utf8", "US-ASCII"] {
+            let plain = format!("<?xml version='1.0' encoding='{label}'?><a/>");
+            assert_eq!(text(plain.as_bytes()), plain);
+        }
+        let wide = "<?xml version='1.0' encoding='UTF-16'?><né/>";
+        for order in [u16::to_le_bytes, u16::to_be_bytes] {
+            assert_eq!(text(&utf16(order, wide)), wide);
+        }
         assert!(decode(b"<a b='\xff'/>".to_vec()).is_err());
+    }
+
+    #[test]
+    fn declarations_that_are_not_true() {
+        let wide = |text: &str| text.encode_utf16().flat_map(u16::to_be_bytes).collect();
+        let declared = |label: &str| format!("<?xml version='1.0' encoding='{label}'?><a/>");
+        let marked = |label: &str| format!("\u{feff}{}", declared(label));
+        for (bytes, expected) in [
+            (
+                declared("UTF-16").into_bytes(),
+                "`UTF-16`, but it is in UTF-8",
+            ),
+            (
+                declared("utf-16le").into_bytes(),
+                "`utf-16le`, but it is in UTF-8",
+            ),
+            (
+                marked("latin1").into_bytes(),
+                "`latin1`, but it is in UTF-8",
+            ),
+            (wide(&declared("UTF-8")), "`UTF-8`, but it is in UTF-16BE"),
+            (
+                wide(&marked("UTF-16LE")),
+                "`UTF-16LE`, but it is in UTF-16BE",
+            ),
+            (
+                declared("klingon").into_bytes(),
+                "unknown encoding `klingon`",
+            ),
+            (wide(&declared("")), "unknown encoding ``"),
+        ] {
+            let error = decode(bytes).expect_err(expected);
+            assert!(error.contains(expected), "{error}");
+        }
     }
 
     #[test]

@@ -70,6 +70,7 @@ fn only_what_is_needed_is_read() {
 
 #[cfg(unix)]
 #[test]
+#[cfg_attr(miri, ignore = "starts a program")]
 fn links_and_pipes_are_refused() {
     let home = tempfile::tempdir().expect("a folder");
     let (model, bin) = (home.path().join("m.xml"), home.path().join("m.bin"));

@@ -1,6 +1,7 @@
 //! Edges: from layer ids and port ids to positions.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use super::document::{Edge, Layer, Net, Port};
 use super::problem::Problems;
@@ -15,9 +16,39 @@ pub(super) struct Wires {
     pub(super) inputs: Vec<Vec<Option<Source>>>,
 }
 
-/// Resolves the edges of a net.
+/// Positions of the ports of one kind, by the position of their layer and their id.
+struct Ports(HashMap<(usize, u64), usize>);
+
+impl Ports {
+    fn new<'n, 'a: 'n>(
+        net: &'n Net<'a>,
+        of: PortsOf,
+        mut twice: impl FnMut(usize, &'n Port<'a>),
+    ) -> Self {
+        let mut places = HashMap::new();
+        for (index, layer) in net.layers.iter().enumerate() {
+            for (place, port) in of(layer).iter().enumerate() {
+                match places.entry((index, port.id)) {
+                    Entry::Vacant(entry) => {
+                        entry.insert(place);
+                    }
+                    // An id that could not be read is told already.
+                    Entry::Occupied(_) if port.id == u64::MAX => {}
+                    Entry::Occupied(_) => twice(index, port),
+                }
+            }
+        }
+        Self(places)
+    }
+}
+
+/// The input ports of a layer, or the output ports.
+type PortsOf = for<'n, 'a> fn(&'n Layer<'a>) -> &'n [Port<'a>];
+
+/// Resolves the edges of a net. In one that is `printed` in a document ports need no ids.
 pub(super) fn wire(
     net: &Net<'_>,
+    printed: bool,
     path: &dyn Fn(usize) -> Vec<LayerRef>,
     problems: &mut Problems<'_>,
 ) -> Wires {
@@ -28,12 +59,22 @@ pub(super) fn wire(
             problems.error_in(Kind::Structure, layer.offset, path(index), message);
         }
     }
-    let inputs = net.layers.iter().map(|l| vec![None; l.inputs.len()]);
+    let mut ports = |kind: &str, of: PortsOf| {
+        Ports::new(net, of, |layer, port| {
+            if !printed {
+                let message = format!("two {kind} ports have the id {}", port.id);
+                problems.error_in(Kind::Structure, port.offset, path(layer), message);
+            }
+        })
+    };
+    let outputs = ports("output", |layer| &layer.outputs);
+    let inputs = ports("input", |layer| &layer.inputs);
+    let slots = net.layers.iter().map(|l| vec![None; l.inputs.len()]);
     let mut wires = Wires {
-        inputs: inputs.collect(),
+        inputs: slots.collect(),
     };
     for edge in &net.edges {
-        if let Err((layer, message)) = connect(net, &by_id, edge, &mut wires) {
+        if let Err((layer, message)) = connect(net, &by_id, [&outputs, &inputs], edge, &mut wires) {
             let layers = layer.map(path).unwrap_or_default();
             problems.error_in(Kind::Structure, edge.offset, layers, message);
         }
@@ -41,9 +82,22 @@ pub(super) fn wire(
     wires
 }
 
+/// The ids of ports as a message lists them.
+fn listed(ports: &[Port<'_>]) -> String {
+    const MOST: usize = 16;
+    let ids = ports.iter().take(MOST).map(|port| port.id.to_string());
+    let ids: Vec<String> = ids.collect();
+    match (ids.is_empty(), ports.len() > MOST) {
+        (true, _) => "none".to_owned(),
+        (false, false) => ids.join(", "),
+        (false, true) => format!("{}, …", ids.join(", ")),
+    }
+}
+
 fn connect(
     net: &Net<'_>,
     by_id: &HashMap<u64, usize>,
+    [outputs, inputs]: [&Ports; 2],
     edge: &Edge,
     wires: &mut Wires,
 ) -> Result<(), (Option<usize>, String)> {
@@ -58,26 +112,21 @@ fn connect(
     };
     let from = layer(edge.from_layer, "starts at")?;
     let to = layer(edge.to_layer, "ends at")?;
-    let port = |ports: &[Port<'_>], id: u64, at: usize, kind: &str| {
-        let found = ports.iter().position(|p| p.id == id);
+    let port = |places: &Ports, ports: &[Port<'_>], id: u64, at: usize, kind: &str| {
+        let found = places.0.get(&(at, id)).copied();
         found.ok_or_else(|| {
-            let ids: Vec<_> = ports.iter().map(|p| p.id.to_string()).collect();
-            let have = if ids.is_empty() {
-                "has none".to_owned()
-            } else {
-                format!("has {}", ids.join(", "))
-            };
+            let have = listed(ports);
             (
                 Some(at),
-                format!("the layer {have} as {kind} port, the edge names {id}"),
+                format!("the layer has {have} as {kind} port, the edge names {id}"),
             )
         })
     };
     let source = &net.layers[from];
     // A Result may be declared without an output and still be taken further.
-    let output = port(&source.outputs, edge.from_port, from, "output")?;
+    let output = port(outputs, &source.outputs, edge.from_port, from, "output")?;
     let target = &net.layers[to];
-    let input = port(&target.inputs, edge.to_port, to, "input")?;
+    let input = port(inputs, &target.inputs, edge.to_port, to, "input")?;
     if target.type_name == "Parameter" {
         return Err((
             Some(to),

@@ -1,5 +1,6 @@
 //! Models compiled to run fast.
 
+use std::borrow::Cow;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,12 +16,14 @@ use crate::tensor::{PartialShape, Shape, Tensor};
 #[non_exhaustive]
 pub struct CompileOptions {
     /// How many threads evaluate a request. `None`: those of rayon's pool that the caller is in, or
-    /// of its global one, whose number `RAYON_NUM_THREADS` sets.
+    /// of its global one, whose number `RAYON_NUM_THREADS` sets. Those are also what evaluates where
+    /// there are observers, which stay on the caller's thread.
     pub threads: Option<NonZeroUsize>,
     /// Bytes of constants that may be computed ahead.
     pub folded_bytes: u64,
     /// Bounds of the constants that are computed ahead; a deadline and a token also end the
-    /// compilation itself. Evaluations have limits of their own.
+    /// compilation itself. Evaluations have limits of their own, but a model that was compiled to be
+    /// [deterministic](Limits::deterministic) is evaluated so.
     pub limits: Limits,
     /// For how many sets of input shapes a model of open shapes is compiled at a time.
     pub shapes: usize,
@@ -71,6 +74,8 @@ struct Inner {
     most_shapes: usize,
     seen: Mutex<Vec<Seen>>,
     threads: Option<rayon::ThreadPool>,
+    /// Whether weights are packed for any machine, not for this.
+    deterministic: bool,
 }
 
 /// A set of input shapes, the last used first.
@@ -113,6 +118,7 @@ impl Model {
             most_shapes: options.shapes,
             seen: Mutex::new(Vec::new()),
             threads: options.threads.map(pool).transpose()?,
+            deterministic: options.limits.deterministic,
         })))
     }
 
@@ -139,6 +145,22 @@ impl CompiledModel {
     /// A request: evaluations that share memory and the model's variables.
     pub fn infer_request(&self) -> InferRequest {
         InferRequest::compiled(self.clone())
+    }
+
+    /// The limits of an evaluation.
+    pub(super) fn limits<'l>(&self, limits: &'l Limits) -> Result<Cow<'l, Limits>> {
+        match (self.0.deterministic, limits.deterministic) {
+            (true, false) => {
+                let mut limits = limits.clone();
+                limits.deterministic = true;
+                Ok(Cow::Owned(limits))
+            }
+            (false, true) => Err(Error::new(
+                Kind::Unsupported,
+                "the model was not compiled to be deterministic",
+            )),
+            _ => Ok(Cow::Borrowed(limits)),
+        }
     }
 
     /// The model to evaluate on these inputs.
@@ -184,5 +206,40 @@ impl CompiledModel {
             }
             _ => run(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::Builder;
+    use crate::tensor::ElementType;
+
+    #[test]
+    fn requests_have_the_threads_they_were_promised() {
+        let mut graph = Builder::new();
+        let x = graph.parameter("x", ElementType::F32, [2].into());
+        graph.result("y", x);
+        let model = graph.build("nothing").expect("fits");
+        let found = |threads: usize| {
+            let options = CompileOptions {
+                threads: NonZeroUsize::new(threads),
+                ..CompileOptions::default()
+            };
+            let mut found = 0;
+            let compiled = model.compile(&options).expect("threads");
+            let run = compiled.on_threads(|| {
+                found = rayon::current_num_threads();
+                Err(Error::new(Kind::Stopped, "on purpose"))
+            });
+            assert!(run.is_err());
+            found
+        };
+        for threads in [1, 2, 7] {
+            assert_eq!(found(threads), threads);
+        }
+        // Without a number: those of the caller's pool.
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build();
+        assert_eq!(pool.expect("threads").install(|| found(0)), 3);
     }
 }

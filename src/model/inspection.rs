@@ -4,8 +4,11 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use super::{Format, Inner, Model};
-use crate::error::{Error, Kind, Place, Result};
+#[cfg(not(feature = "onnx"))]
+use crate::error::Place;
+use crate::error::{Error, Kind, Result};
 use crate::exec::Plan;
+use crate::files::Unread;
 use crate::graph::Graph;
 use crate::graph::infer::Facts;
 use crate::ir::{self, BinFile, Loaded, Problem, Source};
@@ -70,23 +73,17 @@ pub(super) fn of_bytes(
     depth: Depth,
     limits: &Limits,
 ) -> Result<Inspection> {
-    if document.len() as u64 > limits.document_bytes {
-        let place = Place {
-            file: Some(name),
-            ..Place::default()
-        };
-        let message = format!(
-            "the document has {} bytes, the limit is {}",
-            document.len(),
-            limits.document_bytes
-        );
-        return Err(Error::at(place, Kind::Limit, message));
-    }
+    let held = |most: u64, what: &str| match document.len() as u64 {
+        found if found > most => Err(Unread::TooLarge(found, most).error(Arc::clone(&name), what)),
+        _ => Ok(()),
+    };
     #[cfg(feature = "onnx")]
     if is_onnx(Path::new(&*name)) || onnx::is_model(&document) {
+        held(limits.file_bytes, "the file")?;
         let bytes = SharedBytes::new(Arc::new(document));
         return Ok(of_onnx(name, None, bytes, depth, limits));
     }
+    held(limits.document_bytes, "the document")?;
     let weights = BinFile::in_memory(weights);
     Ok(of_ir(Source::new(name, document)?, &weights, depth, limits))
 }

@@ -5,13 +5,14 @@ mod format;
 mod inspection;
 mod ports;
 mod request;
+mod write;
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use smallvec::SmallVec;
 
-use crate::error::{Error, Kind, LayerRef, Place, Result, plain};
+use crate::error::{Error, Kind, LayerRef, Place, Result};
 use crate::exec::{Observer, Plan};
 use crate::graph::infer::{Fact, Facts, Refused};
 use crate::graph::{Graph, Known, NodeId, Operation, Terminal, find_terminal, layers_to};
@@ -275,6 +276,14 @@ impl Model {
         }
         let mut graphs = self.0.graphs.to_vec();
         graphs[0] = graph;
+        self.rebuilt(graphs)
+    }
+
+    /// A model of other graphs, inferred anew, whose nodes come from the same file.
+    ///
+    /// # Errors
+    /// When a node refuses its inputs.
+    pub(crate) fn rebuilt(&self, graphs: Vec<Graph>) -> Result<Self> {
         let (facts, refused) = Facts::infer(&graphs);
         self.with_graphs((graphs, facts)).unless_refused(refused)
     }
@@ -318,32 +327,10 @@ impl Model {
             return Ok(());
         }
         let missing = self.unsupported();
-        let Some(first) = missing.first() else {
+        if missing.is_empty() {
             return Ok(());
-        };
-        let mut kinds: Vec<(String, usize)> = Vec::new();
-        for layer in &missing {
-            let kind = format!("{} ({})", plain(&layer.type_name), plain(&layer.opset));
-            match kinds.iter_mut().find(|(k, _)| *k == kind) {
-                Some((_, count)) => *count += 1,
-                None => kinds.push((kind, 1)),
-            }
         }
-        let place = Place {
-            file: self.0.source.as_ref().map(|s| Arc::clone(s.name())),
-            ..Place::default()
-        };
-        let message = match (missing.len(), kinds.len()) {
-            (1, _) => format!("{first} is not supported"),
-            (layers, 1) => format!("{layers} layers are not supported, the first is {first}"),
-            (layers, kinds) => format!(
-                "{layers} layers of {kinds} operations are not supported, the first is {first}"
-            ),
-        };
-        let details = kinds
-            .into_iter()
-            .map(|(kind, count)| format!("{kind}: {count}"));
-        Err(Error::at(place, Kind::Unsupported, message).with_details(details.collect()))
+        Err(self.unsupported_error(&missing, "is not supported"))
     }
 
     /// The tensors for the inputs in order, checked.
@@ -394,6 +381,12 @@ impl Model {
     pub(crate) fn fact(&self, graph: usize, node: NodeId) -> &Fact {
         let fact = self.0.facts.of(graph, node);
         fact.expect("every node has a fact")
+    }
+
+    /// What inference knows of all nodes.
+    #[cfg(feature = "cli")]
+    pub(crate) fn facts(&self) -> &Facts {
+        &self.0.facts
     }
 
     /// Whether both are one model.

@@ -69,7 +69,7 @@ impl From<usize> for PortKey<'_> {
 /// The outputs of an evaluation, in the order of the file; found by name or by position.
 #[derive(Debug, Clone)]
 pub struct Outputs {
-    pub(super) model: Model,
+    pub(crate) model: Model,
     pub(super) tensors: Results,
 }
 

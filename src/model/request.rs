@@ -107,6 +107,7 @@ impl InferRequest {
                 run.run(inputs, &mut left)
             })?,
             Some(compiled) => {
+                let limits = &*compiled.limits(limits)?;
                 let model = under(limits, || compiled.for_inputs(&inputs))?;
                 if observers.is_empty() {
                     let pace = &mut self.pace;

@@ -58,7 +58,16 @@ impl<'a> Parser<'a, '_, '_> {
             return;
         };
         match size {
-            Some(size) => port.dims.push(size),
+            // One more than allowed is kept: the error is told once.
+            Some(_) if port.dims.len() > self.limits.rank => {}
+            Some(size) => {
+                port.dims.push(size);
+                let limit = self.limits.rank;
+                if port.dims.len() > limit {
+                    let message = format!("a port has more dimensions than the limit of {limit}");
+                    self.report(Kind::Limit, offset, message);
+                }
+            }
             None => {
                 let message = format!("dimension `{trimmed}` is not a size, or -1 for any");
                 self.report(Kind::Attribute, offset, message);

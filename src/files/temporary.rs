@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 static OPEN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -13,11 +14,26 @@ fn open() -> MutexGuard<'static, Vec<PathBuf>> {
 
 /// A file that takes another's place when it is whole. Removed when dropped before that.
 #[derive(Debug)]
-pub(super) struct Temporary(PathBuf);
+pub(crate) struct Temporary(PathBuf);
 
 impl Temporary {
+    /// Makes a file in the folder of `target`, whose place it is to take.
+    pub(crate) fn beside(target: &Path) -> io::Result<(File, Self)> {
+        static COUNTER: AtomicU64 = AtomicU64::new(0);
+        target.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+        loop {
+            // Not of the target's name, which may be as long as names can be.
+            let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+            let name = format!(".ovir-{}-{number}.tmp", std::process::id());
+            match Self::create(target.with_file_name(name)) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                created => return created,
+            }
+        }
+    }
+
     /// Makes a file that is not there yet.
-    pub(super) fn create(path: PathBuf) -> io::Result<(File, Self)> {
+    fn create(path: PathBuf) -> io::Result<(File, Self)> {
         let mut open = open();
         let file = File::create_new(&path)?;
         open.push(path.clone());
@@ -25,7 +41,7 @@ impl Temporary {
     }
 
     /// Puts the file in the place of another.
-    pub(super) fn rename(self, target: &Path) -> io::Result<()> {
+    pub(crate) fn rename(self, target: &Path) -> io::Result<()> {
         fs::rename(&self.0, target)
     }
 }
