@@ -6,12 +6,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::profile::Profile;
-use super::{Failure, ModelArg, Outcome, inputs, print_json};
-use crate::error::{Error, Kind, plain};
-use crate::limits::Limits;
-use crate::model::{CompileOptions, InferRequest, Model};
-use crate::tensor::Tensor;
+use super::profile::{MOST_LAYERS, print_layers, print_operations};
+use super::profiler::Profiler;
+use super::progress::Progress;
+use super::subject::Subject;
+use super::{Outcome, print_json};
 
 /// Evaluations before the first that is timed, besides the one that prepares weights: a model of
 /// open shapes is compiled for those of the inputs when it sees them again.
@@ -29,22 +28,13 @@ const MOST: usize = 1_000_000;
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
-    model: ModelArg,
-    /// The value of an input, as `ovir eval` takes it; others are random
-    #[arg(short, long = "input", value_name = "NAME=VALUE|FILE")]
-    inputs: Vec<String>,
-    /// How many threads evaluate [default: one for each core, or RAYON_NUM_THREADS]
-    #[arg(short, long, value_name = "N")]
-    threads: Option<NonZeroUsize>,
+    subject: Subject,
     /// How long evaluations are timed
     #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = seconds)]
     seconds: Duration,
     /// Time so many evaluations instead
     #[arg(short = 'n', long, value_name = "N", conflicts_with = "seconds")]
     runs: Option<NonZeroUsize>,
-    /// Time the evaluator, which goes layer by layer, in place of the compiled model
-    #[arg(long)]
-    evaluator: bool,
     /// Show which layers the time goes to, in evaluations of their own
     #[arg(long, conflicts_with = "json")]
     layers: bool,
@@ -73,37 +63,13 @@ struct Figures {
 }
 
 pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
-    let threads = args.threads.map_or(0, NonZeroUsize::get);
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
-    // The calling thread is one of them: it wakes nobody for small work.
-    pool.use_current_thread()
-        .build_global()
-        .map_err(|e| Error::new(Kind::Limit, format!("cannot start threads: {e}")))?;
-    let limits = args.model.limits.begin()?;
-    let start = Instant::now();
-    let model = Model::read_with(&args.model.model, &limits)?;
-    let read = start.elapsed();
-    model.check_supported()?;
-    let given = inputs::read(&model, &args.inputs, &limits)?;
-    let given = random_where_missing(&model, given, &limits)?;
-    let mut compile = None;
-    let (mut request, evaluated) = if args.evaluator {
-        (model.infer_request(), &model)
-    } else {
-        let options = CompileOptions {
-            limits: limits.clone(),
-            ..CompileOptions::default()
-        };
-        let start = Instant::now();
-        let compiled = model.compile(&options)?;
-        compile = Some(start.elapsed());
-        (compiled.infer_request(), &compiled.compiled().clone())
-    };
-    let count = |model: &Model| model.graphs().iter().map(|g| g.nodes().len()).sum();
-    let first = once(&mut request, &given, &limits)?;
+    let mut ready = args.subject.prepare()?;
+    let first = ready.once()?;
     for _ in 0..WARM_UP {
-        once(&mut request, &given, &limits)?;
+        ready.once()?;
     }
+    let runs = args.runs.map_or(0, NonZeroUsize::get);
+    let progress = Progress::new("evaluations", runs as u64);
     let mut times = Vec::new();
     let start = Instant::now();
     while times.len() < MOST
@@ -112,62 +78,33 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
             |runs| times.len() < runs.get(),
         )
     {
-        times.push(once(&mut request, &given, &limits)?);
+        times.push(ready.once()?);
+        progress.step();
     }
+    drop(progress);
     times.sort_unstable();
     let figures = Figures {
         threads: rayon::current_num_threads(),
-        layers: count(&model),
-        evaluated: count(evaluated),
-        read,
-        compile,
+        layers: ready.layers(),
+        evaluated: ready.evaluated_layers(),
+        read: ready.read,
+        compile: ready.compile,
         first,
         times,
         memory: peak_memory(),
     };
     if args.json {
-        return print_json(out, &figures.to_json());
+        return print_json(out, "bench/1", figures.to_json());
     }
-    writeln!(out, "{}", plain(&args.model.model.display().to_string()))?;
+    writeln!(out, "{}", args.subject.shown())?;
     figures.print(out)?;
     if args.layers {
-        let mut profile = Profile::default();
-        for _ in 0..figures.times.len().min(MOST_PROFILED) {
-            profile.begin();
-            let given = given.iter().cloned();
-            request.infer_with(given, &limits, &mut [&mut profile])?;
-        }
-        profile.print(out)?;
+        let runs = figures.times.len().min(MOST_PROFILED);
+        let profiler = ready.profile(runs, Profiler::default())?;
+        print_operations(&profiler, None, out)?;
+        print_layers(&profiler, None, MOST_LAYERS, out)?;
     }
     Ok(())
-}
-
-/// The time of one evaluation.
-fn once(
-    request: &mut InferRequest,
-    given: &[(usize, Tensor)],
-    limits: &Limits,
-) -> Result<Duration, Error> {
-    let start = Instant::now();
-    let outputs = request.infer_with(given.iter().cloned(), limits, &mut [])?;
-    let time = start.elapsed();
-    drop(outputs);
-    Ok(time)
-}
-
-fn random_where_missing(
-    model: &Model,
-    mut given: Vec<(usize, Tensor)>,
-    limits: &Limits,
-) -> Result<Vec<(usize, Tensor)>, Failure> {
-    for index in 0..model.inputs().len() {
-        if given.iter().any(|(known, _)| *known == index) {
-            continue;
-        }
-        let random = [format!("{index}=random")];
-        given.extend(inputs::read(model, &random, limits)?);
-    }
-    Ok(given)
 }
 
 /// The most memory this process had, where the system tells.

@@ -1,11 +1,11 @@
 //! `ovir check`
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use serde_json::json;
 
-use super::{Failure, ModelArg, Outcome, print_json, shown, unless_ended};
+use super::{Failure, ModelArg, Outcome, colour, print_json, shown, unless_ended};
 use crate::error::{is_hidden, path, plain};
 use crate::ir::{Problem, Severity, Source};
 use crate::model::{Depth, Model};
@@ -40,11 +40,11 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
         let list: Vec<_> = problems.iter().map(|p| to_json(p)).collect();
         print_json(
             out,
-            &json!({ "errors": errors, "warnings": warnings, "problems": list }),
+            "check/1",
+            json!({ "errors": errors, "warnings": warnings, "problems": list }),
         )?;
     } else {
-        let renderer = if std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none()
-        {
+        let renderer = if colour::wanted(false) {
             Renderer::styled()
         } else {
             Renderer::plain()

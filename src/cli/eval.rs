@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::dump::Dump;
+use super::progress::Progress;
 use super::state;
-use super::{Failure, ModelArg, Outcome, inputs, print_json, shown};
+use super::threads::Threads;
+use super::{Failure, ModelArg, Outcome, inputs, print_json, select, shown};
 use crate::error::{Error, Kind, plain};
 use crate::exec::Observer;
 use crate::io::{self, IoError, text};
@@ -15,6 +17,7 @@ use crate::model::{Model, Outputs};
 use crate::tensor::Tensor;
 
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = select::GRAMMAR)]
 pub(super) struct Args {
     #[command(flatten)]
     model: ModelArg,
@@ -38,7 +41,8 @@ pub(super) struct Args {
     /// How outputs are printed [default: short, or shape with --output]
     #[arg(long, value_enum)]
     print: Option<Print>,
-    /// Keep the outputs of inner layers: a layer's name, a glob such as `encoder*`, or `type:Gather`
+    /// Keep the outputs of inner layers: a layer's name, a glob such as `encoder*`, `type:Gather`, or
+    /// another selector, see below
     #[arg(long, value_name = "SELECTOR", num_args = 1.., requires = "to")]
     dump: Vec<String>,
     /// Where to keep them: a directory of .npy files, or an .npz file
@@ -51,6 +55,8 @@ pub(super) struct Args {
     /// Write what the evaluation leaves in variables (Assign) to an .npz or .safetensors file
     #[arg(long, value_name = "FILE")]
     state_output: Option<PathBuf>,
+    #[command(flatten)]
+    threads: Threads,
     /// Print JSON, every element included
     #[arg(long, conflicts_with = "print")]
     json: bool,
@@ -69,6 +75,7 @@ enum Print {
 }
 
 pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
+    args.threads.start()?;
     let limits = args.model.limits.begin()?;
     let format = args.output.as_deref().map(Format::of).transpose()?;
     let model = Model::read_with(&args.model.model, &limits)?;
@@ -89,6 +96,10 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
     if let Some(dump) = &mut dump {
         observers.push(dump);
     }
+    let mut progress = Progress::of_layers(&model);
+    if progress.is_wanted() {
+        observers.push(&mut progress);
+    }
     if args.state.is_some() || args.state_output.is_some() {
         state::expect_variables(&model)?;
     }
@@ -97,6 +108,8 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
         state::read(&mut request, path, &limits)?;
     }
     let evaluated = request.infer_with(inputs, &limits, &mut observers);
+    drop(observers);
+    drop(progress);
     let dumped = dump
         .map(|dump| dump.finish(evaluated.is_ok()))
         .transpose()?;
@@ -108,7 +121,7 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
         state::write(&request, path)?;
     }
     if args.json {
-        return print_json(out, &to_json(&outputs));
+        return print_json(out, "eval/1", to_json(&outputs));
     }
     let default = if args.output.is_some() {
         Print::Shape
@@ -166,15 +179,10 @@ impl Format {
 }
 
 fn write(path: &Path, format: Format, outputs: &Outputs, by_index: bool) -> Result<(), Failure> {
-    let mut names: Vec<String> = Vec::new();
-    for (index, (name, _)) in outputs.iter().enumerate() {
-        let given = !by_index && !name.is_empty() && !names.iter().any(|n| n == name);
-        names.push(if given {
-            name.to_owned()
-        } else {
-            index.to_string()
-        });
-    }
+    let names = match by_index {
+        true => (0..outputs.len()).map(|index| index.to_string()).collect(),
+        false => io::entry_names(outputs.iter().map(|(name, _)| name)),
+    };
     let tensors = outputs.iter().map(|(_, tensor)| tensor);
     let entries: Vec<(&str, &Tensor)> = names.iter().map(String::as_str).zip(tensors).collect();
     write_entries(path, format, entries).map_err(file_error)

@@ -44,6 +44,36 @@ pub(super) fn read(
     Ok(inputs)
 }
 
+/// The text of the values that need no file, with the inputs they are for: what makes them again.
+pub(super) fn sources(model: &Model, options: &[String]) -> Vec<(usize, String)> {
+    /// Longer ones are not repeated.
+    const LONGEST: usize = 80;
+    let source = |option: &String| {
+        let (index, text) = split(model, option).ok()??;
+        let value = Value::parse(text).ok()?;
+        let short = value.file().is_none() && text.len() <= LONGEST;
+        Some((index, if short { text } else { "given" }.to_owned()))
+    };
+    options.iter().filter_map(source).collect()
+}
+
+/// Random values for the inputs that have none, of a seed each.
+pub(super) fn random_where_missing(
+    model: &Model,
+    mut given: Vec<(usize, Tensor)>,
+    seed: usize,
+    limits: &Limits,
+) -> Result<Vec<(usize, Tensor)>, Failure> {
+    for index in 0..model.inputs().len() {
+        if given.iter().any(|(known, _)| *known == index) {
+            continue;
+        }
+        let random = [format!("{index}=random:seed={seed}")];
+        given.extend(read(model, &random, limits)?);
+    }
+    Ok(given)
+}
+
 fn load(model: &Model, index: usize, given: Given, limits: &Limits) -> Result<Tensor, Failure> {
     let any = crate::op::Output::new(Default::default(), PartialShape::dynamic());
     let expected = model.input_type(index).unwrap_or(&any);

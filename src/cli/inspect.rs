@@ -5,7 +5,8 @@ use std::io::Write;
 
 use serde_json::{Value, json};
 
-use super::table::{Table, bytes, grouped};
+use super::table::{Table, bytes, grouped, scaled};
+use super::work::Work;
 use super::{ModelArg, Outcome, print_json, unless_ended};
 use crate::error::plain;
 use crate::graph::{Node, Operation, Terminal};
@@ -40,6 +41,8 @@ struct Summary {
     constants: usize,
     parameters: u64,
     constant_bytes: u64,
+    /// Floating-point operations of one evaluation, if the declared shapes tell.
+    flops: Option<u64>,
     /// Element types of constants: how many parameters and bytes.
     types: BTreeMap<&'static str, (u64, u64)>,
 }
@@ -55,7 +58,11 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
     };
     let summary = Summary::of(model);
     if args.json {
-        return print_json(out, &to_json(&inspection, model, &summary, args.layers));
+        return print_json(
+            out,
+            "inspect/1",
+            to_json(&inspection, model, &summary, args.layers),
+        );
     }
     print(&inspection, model, &summary, out)?;
     if args.layers {
@@ -74,6 +81,7 @@ impl Summary {
             constants: 0,
             parameters: 0,
             constant_bytes: 0,
+            flops: Work::new(model.clone()).total(),
             types: BTreeMap::new(),
         };
         let nodes = model.graphs().iter().flat_map(|g| g.nodes());
@@ -169,6 +177,11 @@ fn print(
         Some(size) => writeln!(out, "  the .bin file has {}", bytes(size))?,
         None if summary.constants > 0 => writeln!(out, "  the .bin file is not there")?,
         None => {}
+    }
+    if let Some(flops) = summary.flops.filter(|&flops| flops > 0) {
+        #[allow(clippy::cast_precision_loss)] // shown with three digits
+        let flops = scaled(flops as f64);
+        writeln!(out, "\nwork: {flops}FLOP an evaluation")?;
     }
     writeln!(out, "\noperations: {}", summary.operations.len())?;
     let mut table = Table::new(2, &[false, false, true, false]);
@@ -300,6 +313,7 @@ fn to_json(inspection: &Inspection, model: &Model, summary: &Summary, layers: bo
             }).collect::<Vec<_>>(),
         },
         "weights_bytes": inspection.weights_bytes,
+        "flops": summary.flops,
         "operations": summary.operations.iter().map(operation).collect::<Vec<_>>(),
         "unsupported": summary.unsupported.iter().map(operation).collect::<Vec<_>>(),
         "errors": inspection.problems.iter()

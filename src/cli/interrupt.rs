@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use std::{process, thread};
 
 use crate::error::{Error, Kind, Result};
-use crate::io::remove_temporary_files;
+use crate::files::remove_temporary_files;
 use crate::limits::CancelToken;
 
 /// How long a command may take to end by itself: a layer or a write that is under way is waited for.

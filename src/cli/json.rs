@@ -11,9 +11,19 @@ use crate::error::is_hidden;
 
 use crate::tensor::{ElementType, Tensor, convert};
 
-/// Writes a document of JSON, and a line break. What a terminal would take for a command, or not
+/// Writes the document of a command, and a line break: the schema first, such as `compare/1` for
+/// `ovir.compare/1`, then the fields of `value`. What a terminal would take for a command, or not
 /// show, is escaped.
-pub(super) fn print_json(out: &mut dyn Write, value: &Value) -> Outcome {
+pub(super) fn print_json(out: &mut dyn Write, schema: &str, value: Value) -> Outcome {
+    let mut document = serde_json::Map::new();
+    document.insert("schema".to_owned(), format!("ovir.{schema}").into());
+    if let Value::Object(fields) = value {
+        document.extend(fields);
+    }
+    write_json(out, &Value::Object(document))
+}
+
+fn write_json(out: &mut dyn Write, value: &Value) -> Outcome {
     let mut serializer = Serializer::with_formatter(&mut *out, Escaping::default());
     value.serialize(&mut serializer).map_err(io::Error::from)?;
     writeln!(out)?;
@@ -146,7 +156,7 @@ mod tests {
         let name = "a\u{1b}[31m\u{7f}\u{9b}\u{202e}\u{200b}\u{e0041}\u{feff}\n\"é模";
         let value = serde_json::json!({ name: [name, 1, {}], "b": [] });
         let mut out = Vec::new();
-        assert!(print_json(&mut out, &value).is_ok());
+        assert!(write_json(&mut out, &value).is_ok());
         let text = String::from_utf8(out).expect("UTF-8");
         assert!(!text.chars().any(|c| is_hidden(c) && c != '\n'), "{text:?}");
         assert!(
@@ -157,7 +167,7 @@ mod tests {
         assert_eq!(read, value);
         let pretty = serde_json::to_string_pretty(&serde_json::json!({"x": [1, [], {}]}));
         let mut out = Vec::new();
-        assert!(print_json(&mut out, &serde_json::json!({"x": [1, [], {}]})).is_ok());
+        assert!(write_json(&mut out, &serde_json::json!({"x": [1, [], {}]})).is_ok());
         assert_eq!(
             String::from_utf8(out).expect("UTF-8").trim_end(),
             pretty.expect("JSON")

@@ -23,6 +23,9 @@ pub(super) struct LimitArgs {
     timeout: Option<Duration>,
     #[command(flatten)]
     outside: Outside,
+    /// Compute the same bits on every machine, not only with every number of threads; slower
+    #[arg(long)]
+    deterministic: bool,
 }
 
 impl LimitArgs {
@@ -38,6 +41,7 @@ impl LimitArgs {
             setting.apply(&mut limits);
         }
         self.outside.apply(&mut limits);
+        limits.deterministic = self.deterministic;
         // A time that no clock can tell is no limit.
         limits.deadline = self.timeout.and_then(|t| Instant::now().checked_add(t));
         limits.cancel = Some(interrupt::watch(limits.deadline)?);
@@ -123,7 +127,7 @@ fn bytes(text: &str) -> Option<u64> {
 }
 
 /// `250ms`, `1.5s`, `2m`, `1h`.
-fn duration(text: &str) -> Result<Duration, String> {
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
     let wrong = || "expected a time, such as 250ms, 10s or 2m".to_owned();
     let at = text.find(|c: char| c.is_ascii_alphabetic());
     let (number, unit) = text.split_at(at.ok_or_else(wrong)?);

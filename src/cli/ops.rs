@@ -70,7 +70,7 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
                 json!({ "category": category, "type": name, "versions": versions })
             })
             .collect();
-        return print_json(out, &json!({ "operations": list }));
+        return print_json(out, "ops/1", json!({ "operations": list }));
     }
     let mut table = Table::new(0, &[false, false, false]);
     table.row(["category", "operation", "versions"].map(str::to_owned));

@@ -8,7 +8,7 @@ use super::table::Table;
 use super::{Failure, ModelArg, Outcome, print_json};
 use crate::graph::infer::disagrees;
 use crate::graph::{Node, NodeId};
-use crate::limits::under;
+use crate::limits::{Limits, under};
 use crate::model::{Model, PortKey};
 use crate::tensor::PartialShape;
 
@@ -29,15 +29,8 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
     let limits = args.model.limits.begin()?;
-    let mut model = Model::read_with(&args.model.model, &limits)?;
-    if !args.shapes.is_empty() {
-        let shapes: Vec<(PortKey<'_>, PartialShape)> = args
-            .shapes
-            .iter()
-            .map(|text| parse_shape(&model, text))
-            .collect::<Result<_, _>>()?;
-        model = under(&limits, || model.reshape(shapes))?;
-    }
+    let model = Model::read_with(&args.model.model, &limits)?;
+    let model = reshaped(model, &args.shapes, &limits)?;
     let rows: Vec<Row<'_>> = model
         .graph()
         .nodes()
@@ -59,7 +52,7 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
                 })
             })
             .collect();
-        return print_json(out, &json!({ "shapes": list }));
+        return print_json(out, "shapes/1", json!({ "shapes": list }));
     }
     let mut table = Table::new(0, &[false, false, false, false]);
     table.row(["layer", "type", "inferred", "declared"].map(str::to_owned));
@@ -79,6 +72,18 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
     }
     table.print(out)?;
     Ok(())
+}
+
+/// The model for input shapes of `--shape NAME=DIMS`.
+pub(super) fn reshaped(model: Model, shapes: &[String], limits: &Limits) -> Result<Model, Failure> {
+    if shapes.is_empty() {
+        return Ok(model);
+    }
+    let shapes: Vec<(PortKey<'_>, PartialShape)> = shapes
+        .iter()
+        .map(|text| parse_shape(&model, "--shape", text))
+        .collect::<Result<_, _>>()?;
+    Ok(under(limits, || model.reshape(shapes))?)
 }
 
 /// One output of a layer.
@@ -108,13 +113,18 @@ fn rows<'m>(model: &'m Model, id: NodeId, node: &'m Node) -> impl Iterator<Item 
     })
 }
 
-fn parse_shape(model: &Model, text: &str) -> Result<(PortKey<'static>, PartialShape), Failure> {
+/// The shape that an option says for an input.
+pub(super) fn parse_shape(
+    model: &Model,
+    option: &str,
+    text: &str,
+) -> Result<(PortKey<'static>, PartialShape), Failure> {
     let Some((name, dims)) = text.rsplit_once('=') else {
-        let message = format!("`--shape {text}`: expected NAME=DIMS, such as x=1,3,224,224");
+        let message = format!("`{option} {text}`: expected NAME=DIMS, such as x=1,3,224,224");
         return Err(Failure::Usage(message));
     };
     let shape = dims
         .parse()
-        .map_err(|e| Failure::Usage(format!("`--shape {text}`: {e}")))?;
+        .map_err(|e| Failure::Usage(format!("`{option} {text}`: {e}")))?;
     Ok((super::inputs::key(model, name)?, shape))
 }

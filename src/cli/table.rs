@@ -86,6 +86,34 @@ pub(super) fn bytes(number: u64) -> String {
     format!("{scaled}.{} {}", rest * 10 / 1024, UNITS[unit])
 }
 
+/// A number with three digits and the prefix of a unit: `1.25 G`.
+pub(super) fn scaled(number: f64) -> String {
+    const PREFIXES: [&str; 6] = ["", "k", "M", "G", "T", "P"];
+    let mut number = number;
+    let mut at = 0;
+    while number >= 999.5 && at + 1 < PREFIXES.len() {
+        number /= 1000.0;
+        at += 1;
+    }
+    let digits = match number {
+        n if n < 9.995 => 2,
+        n if n < 99.95 => 1,
+        _ => 0,
+    };
+    format!("{number:.digits$} {}", PREFIXES[at])
+}
+
+/// How long a bar is that stands for all.
+const BAR: f64 = 20.0;
+
+/// A bar for a share of the whole.
+pub(super) fn bar(share: f64) -> String {
+    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // between 0 and 160
+    let eighths = (share.clamp(0.0, 1.0) * BAR * 8.0).round() as usize;
+    "█".repeat(eighths / 8) + EIGHTHS[eighths % 8]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -97,5 +125,13 @@ mod tests {
         assert_eq!(bytes(1023), "1023 bytes");
         assert_eq!(bytes(1536), "1.5 KiB");
         assert_eq!(bytes(3 << 30), "3.0 GiB");
+        assert_eq!(scaled(0.0), "0.00 ");
+        assert_eq!(scaled(1_254_000.0), "1.25 M");
+        assert_eq!(scaled(99_960.0), "100 k");
+        assert_eq!(scaled(999_700.0), "1.00 M");
+        assert_eq!(bar(0.5), "██████████");
+        assert_eq!(bar(0.01), "▎");
+        assert_eq!(bar(7.0).chars().count(), 20);
+        assert_eq!(bar(-1.0), "");
     }
 }
