@@ -1,7 +1,7 @@
 //! Evaluates every model of a folder and compares it with the outputs beside it.
 //!
 //! ```text
-//! cargo run --release --example conformance -- FOLDER [PREFIX…]
+//! cargo run --release --example conformance -- [--untrusted] FOLDER [PREFIX…]
 //! cargo run --release --example conformance -- --layers FILE.npz CASE
 //! ```
 //!
@@ -12,6 +12,7 @@
 //! precisely than the file declares. Fails if a case differs, or uses an operation that is not
 //! supported.
 //!
+//! With `--untrusted`, models are read and evaluated under the limits for files from strangers.
 //! With `--layers`, every layer of one case is evaluated on what the real runtime gives its inputs
 //! (`tests/vectors/layers.py` writes the file), and what differs is printed.
 
@@ -26,11 +27,16 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use irs::Verdict;
+use ovir::Limits;
 
 fn main() -> ExitCode {
-    let mut arguments = std::env::args().skip(1);
+    let mut arguments = std::env::args().skip(1).peekable();
+    let limits = match arguments.next_if(|argument| argument == "--untrusted") {
+        Some(_) => Limits::untrusted(),
+        None => Limits::default(),
+    };
     let Some(folder) = arguments.next() else {
-        eprintln!("usage: conformance FOLDER [PREFIX…]");
+        eprintln!("usage: conformance [--untrusted] FOLDER [PREFIX…]");
         return ExitCode::from(2);
     };
     if folder == "--layers" {
@@ -60,7 +66,7 @@ fn main() -> ExitCode {
         if !prefixes.is_empty() && !prefixes.iter().any(|p| last.starts_with(&**p)) {
             continue;
         }
-        let report = irs::check(&case, true);
+        let report = irs::check(&case, true, &limits);
         let mut worst = String::new();
         let verdict = match report.verdict {
             Verdict::Agrees(share) => {

@@ -409,3 +409,22 @@ fn limits_end_what_goes_on() {
     flat.rank = 0;
     assert_eq!(kind(&flat), Kind::Limit);
 }
+
+#[test]
+fn bytes_are_held_to_the_limit_of_what_they_are() {
+    let bytes = |path: &str| std::fs::read(project(path)).expect("a sample");
+    let onnx = bytes("ir-samples/onnx/gather-nd-11/example-1-bool.onnx");
+    let ir = bytes("ir-samples/ops/movement/gather-8/example-7.xml");
+    let weights = bytes("ir-samples/ops/movement/gather-8/example-7.bin");
+    let mut limits = Limits::default();
+    limits.document_bytes = 10;
+    let read = |name, bytes: &Vec<u8>, limits: &Limits| {
+        Model::from_bytes_with(name, bytes.clone(), weights.clone(), limits).map_err(|e| e.kind())
+    };
+    assert!(read("m.onnx", &onnx, &limits).is_ok());
+    assert_eq!(read("m.xml", &ir, &limits).err(), Some(Kind::Limit));
+    limits.document_bytes = 1 << 20;
+    limits.file_bytes = 10;
+    assert_eq!(read("m.onnx", &onnx, &limits).err(), Some(Kind::Limit));
+    assert!(read("m.xml", &ir, &limits).is_ok());
+}

@@ -40,9 +40,14 @@ fn edges(list: &[[u32; 4]]) -> String {
 /// Doubles a state `n` times; the sum of the state and the number of each iteration comes out as
 /// well, one beside the other.
 fn doubling(condition: &str) -> Model {
+    doubling_of(condition, "2", "?")
+}
+
+/// The same for a state of another shape.
+fn doubling_of(condition: &str, shape: &str, state: &str) -> Model {
     let body = format!(
         "<body><layers>{}{}{}{}{}{}{}{}</layers><edges>{}</edges></body>",
-        parameter(0, "state", "i64", "?"),
+        parameter(0, "state", "i64", state),
         parameter(1, "iteration", "i64", ""),
         parameter(2, "go", "boolean", ""),
         layer(3, "Add-1", "", 2),
@@ -76,7 +81,7 @@ fn doubling(condition: &str) -> Model {
         "{}{}{}{looped}{}{}",
         parameter(0, "trips", "i64", ""),
         parameter(1, "go", condition, ""),
-        parameter(2, "x", "i64", "2"),
+        parameter(2, "x", "i64", shape),
         layer(4, "Result-1", "", 1),
         layer(5, "Result-1", "", 1),
     );
@@ -114,6 +119,20 @@ fn a_loop_runs_as_often_as_it_is_told() {
         let never = run(&model, trips, go, &limits).expect("evaluates");
         assert_eq!(never, [vec![1, 3], vec![]]);
     }
+}
+
+#[test]
+fn without_an_iteration_open_sizes_are_the_least_there_may_be() {
+    let model = doubling_of("boolean", "1,6..9", "1,6..9");
+    let inputs = [
+        ("trips", Tensor::scalar(0i64)),
+        ("go", Tensor::scalar(true)),
+        ("x", Tensor::new([1, 7], &[1i64; 7]).expect("seven")),
+    ];
+    let outputs = model.evaluate(inputs).expect("evaluates");
+    let joined = outputs[1].shape();
+    assert_eq!((joined[0], outputs[0].shape()[1]), (0, 7));
+    assert!((6..=9).contains(&joined[1]), "{joined}");
 }
 
 #[test]
@@ -322,4 +341,43 @@ fn an_assign_that_nobody_reads_is_an_error() {
             .contains("no ReadValue reads variable \"sum\""),
         "{error}"
     );
+}
+
+/// Version 10 converts outputs, so that the layers behind them move.
+#[test]
+fn bodies_know_their_layer_when_it_moves() {
+    let body = format!(
+        "<layers>{}{}</layers><edges>{}</edges>",
+        parameter(0, "a", "i64", "2"),
+        layer(1, "Result-1", "", 1),
+        edges(&[[0, 0, 1, 0]])
+    );
+    let ports = "<input external_port_id='1' internal_layer_id='0'/>\
+                 <output external_port_id='2' internal_layer_id='1'/>";
+    let branches = ["then", "else"].map(|branch| {
+        format!(
+            "<{branch}_port_map>{ports}</{branch}_port_map><{branch}_body>{body}</{branch}_body>"
+        )
+    });
+    let layers = format!(
+        "{}{}{}<layer id='3' name='if' type='If' version='opset8'><input><port id='0'/><port id='1'/>\
+         </input><output><port id='2' precision='I64'/></output>{}</layer>{}",
+        parameter(0, "x", "i64", "2"),
+        parameter(1, "go", "boolean", ""),
+        layer(2, "Result-1", "", 1),
+        branches.concat(),
+        layer(4, "Result-1", "", 1),
+    );
+    let edges = edges(&[[0, 0, 2, 0], [1, 0, 3, 0], [0, 0, 3, 1], [3, 2, 4, 0]]);
+    let text =
+        format!("<net name='m' version='10'><layers>{layers}</layers><edges>{edges}</edges></net>");
+    let model = Model::from_bytes("m.xml", text.into_bytes(), Vec::new()).expect("a model");
+    assert_eq!(model.graphs().len(), 3);
+    for body in &model.graphs()[1..] {
+        let (graph, node) = body.parent().expect("a layer holds it");
+        assert_eq!(model.graphs()[graph].node(node).type_name(), "If");
+    }
+    let x = Tensor::vector(&[1i64, 2]);
+    let y = model.evaluate([("x", x), ("go", Tensor::scalar(true))]);
+    assert_eq!(y.expect("evaluates")[1], Tensor::vector(&[1i32, 2]));
 }

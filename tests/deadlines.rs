@@ -3,8 +3,9 @@
 
 use std::time::{Duration, Instant};
 
+use ovir::graph::Node;
 use ovir::tensor::{ElementType, Tensor};
-use ovir::{CancelToken, CompileOptions, Kind, Limits, Model};
+use ovir::{CancelToken, CompileOptions, Control, Kind, Limits, Model, Observer};
 
 const SOON: Duration = Duration::from_millis(5);
 
@@ -142,6 +143,22 @@ fn a_loop() {
     ends(&endless, &inputs);
 }
 
+/// Cancels a run before a layer is evaluated, which so is evaluated without any time.
+struct CancelBefore {
+    nth: usize,
+    token: CancelToken,
+}
+
+impl Observer for CancelBefore {
+    fn before(&mut self, _: &Node, _: &[&Tensor]) -> Control {
+        match self.nth.checked_sub(1) {
+            Some(rest) => self.nth = rest,
+            None => self.token.cancel(),
+        }
+        Control::Continue
+    }
+}
+
 /// Constants are not packed by halves: what was cut short is right the next time.
 #[test]
 fn weights_are_whole_after_a_deadline() {
@@ -170,20 +187,32 @@ fn weights_are_whole_after_a_deadline() {
         let Ok(expected) = model.evaluate([(0, input.clone())]) else {
             continue;
         };
-        let compiled = model.compile(&CompileOptions::default()).expect("compiles");
-        let mut request = compiled.infer_request();
-        let mut limits = Limits::default();
-        limits.deadline = Some(Instant::now() + Duration::from_micros(20));
-        for _ in 0..3 {
-            let _ = request.infer_with([(0, input.clone())], &limits, &mut []);
-        }
-        let outputs = request.infer([(0, input)]).expect("evaluates");
-        for ((_, a), (_, b)) in outputs.iter().zip(expected.iter()) {
-            if let (Ok(a), Ok(b)) = (a.as_slice::<f32>(), b.as_slice::<f32>()) {
-                let near =
-                    |(a, b): (&f32, &f32)| (a - b).abs() <= 1e-4 * b.abs().max(1.0) || a == b;
-                assert!(a.iter().zip(b).all(near), "{text}");
-                tried += 1;
+        // Cancelled before the first layer, before the second, and so on, until the end is reached.
+        for nth in 0.. {
+            let compiled = model.compile(&CompileOptions::default()).expect("compiles");
+            let mut request = compiled.infer_request();
+            // What is large is packed by the second evaluation.
+            let mut ended = false;
+            for _ in 0..3 {
+                let token = CancelToken::new();
+                let mut limits = Limits::default();
+                limits.cancel = Some(token.clone());
+                let mut before = CancelBefore { nth, token };
+                let given = [(0, input.clone())];
+                let result = request.infer_with(given, &limits, &mut [&mut before]);
+                ended |= result.is_err_and(|error| error.kind() == Kind::Cancelled);
+            }
+            if !ended {
+                break;
+            }
+            let outputs = request.infer([(0, input.clone())]).expect("evaluates");
+            for ((_, a), (_, b)) in outputs.iter().zip(expected.iter()) {
+                if let (Ok(a), Ok(b)) = (a.as_slice::<f32>(), b.as_slice::<f32>()) {
+                    let near =
+                        |(a, b): (&f32, &f32)| (a - b).abs() <= 1e-4 * b.abs().max(1.0) || a == b;
+                    assert!(a.iter().zip(b).all(near), "{text}, before layer {nth}");
+                    tried += 1;
+                }
             }
         }
     }

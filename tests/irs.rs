@@ -142,8 +142,8 @@ pub(crate) fn cases(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Reads and infers the model of a case, and evaluates it if `evaluate`.
-pub(crate) fn check(case: &Path, evaluate: bool) -> Report {
+/// Reads and infers the model of a case, and evaluates it if `evaluate`, under these limits.
+pub(crate) fn check(case: &Path, evaluate: bool, limits: &Limits) -> Report {
     let mut report = Report {
         layers: 0,
         verdict: Verdict::NoOutputs,
@@ -152,7 +152,7 @@ pub(crate) fn check(case: &Path, evaluate: bool) -> Report {
         evaluate: Duration::ZERO,
     };
     let start = Instant::now();
-    let model = match Model::read(case.join("model.xml")) {
+    let model = match Model::read_with(case.join("model.xml"), limits) {
         Ok(model) => model,
         Err(error) => {
             report.verdict = Verdict::failed(format!("does not load: {error}"));
@@ -169,7 +169,7 @@ pub(crate) fn check(case: &Path, evaluate: bool) -> Report {
     if evaluate {
         let name = case.file_name().unwrap_or_default().to_string_lossy();
         let exception = EXCEPTIONS.iter().find(|(case, ..)| *case == name);
-        let verdict = compare(case, &model, &mut report.evaluate);
+        let verdict = compare(case, &model, limits, &mut report.evaluate);
         report.verdict = match (verdict, exception) {
             (Ok(Verdict::Differs(share, _)), Some((_, most, reason))) if share <= *most => {
                 Verdict::Excepted(share, reason)
@@ -210,7 +210,12 @@ fn imprecise(model: &Model) -> Vec<String> {
     found
 }
 
-fn compare(case: &Path, model: &Model, took: &mut Duration) -> Result<Verdict, Failure> {
+fn compare(
+    case: &Path,
+    model: &Model,
+    limits: &Limits,
+    took: &mut Duration,
+) -> Result<Verdict, Failure> {
     let inputs = case.join("inputs.npz");
     let mut request = model.infer_request();
     let compiled = model.compile(&CompileOptions::default())?;
@@ -227,10 +232,11 @@ fn compare(case: &Path, model: &Model, took: &mut Duration) -> Result<Verdict, F
         }
         let start = Instant::now();
         let drawn = drawn(model)?;
-        return Ok(match request.infer(drawn.iter().cloned().enumerate()) {
+        let given = drawn.iter().cloned().enumerate();
+        return Ok(match request.infer_with(given, limits, &mut []) {
             Ok(outputs) => {
                 *took = start.elapsed();
-                match same_when_compiled(&mut fast, &drawn, &outputs)? {
+                match same_when_compiled(&mut fast, &drawn, limits, &outputs)? {
                     Some(text) => Verdict::failed(text),
                     None => Verdict::NoOutputs,
                 }
@@ -258,12 +264,12 @@ fn compare(case: &Path, model: &Model, took: &mut Duration) -> Result<Verdict, F
             given.push(find(&inputs, keys, ty.unwrap_or_default())?);
         }
         let start = Instant::now();
-        let outputs = match request.infer(given.iter().cloned().enumerate()) {
+        let outputs = match request.infer_with(given.iter().cloned().enumerate(), limits, &mut []) {
             Ok(outputs) => outputs,
             Err(error) => return Ok(Verdict::failed(format!("does not evaluate: {error}"))),
         };
         *took += start.elapsed();
-        if let Some(text) = same_when_compiled(&mut fast, &given, &outputs)? {
+        if let Some(text) = same_when_compiled(&mut fast, &given, limits, &outputs)? {
             return Ok(Verdict::failed(text));
         }
         let outputs = outputs.into_tensors();
@@ -285,6 +291,7 @@ fn compare(case: &Path, model: &Model, took: &mut Duration) -> Result<Verdict, F
 fn same_when_compiled(
     request: &mut InferRequest,
     given: &[Tensor],
+    limits: &Limits,
     expected: &Outputs,
 ) -> Result<Option<String>, Failure> {
     let state = request.clone();
@@ -293,7 +300,7 @@ fn same_when_compiled(
         if time > 0 {
             *request = state.clone();
         }
-        let found = match request.infer(given.iter().cloned().enumerate()) {
+        let found = match request.infer_with(given.iter().cloned().enumerate(), limits, &mut []) {
             Ok(found) => found,
             Err(error) => return Ok(Some(format!("compiled, does not evaluate: {error}"))),
         };
@@ -488,7 +495,7 @@ mod tests {
         for case in cases {
             let small = case.parent().is_some_and(|parent| parent.ends_with("ops"));
             // Without optimisation whole models take too long to evaluate.
-            let report = check(&case, small || !cfg!(debug_assertions));
+            let report = check(&case, small || !cfg!(debug_assertions), &Limits::default());
             let name = case.display();
             match report.verdict {
                 Verdict::Differs(_, reason) => failed.push(format!("{name}: {reason}")),
@@ -502,12 +509,8 @@ mod tests {
                 }
                 _ => {}
             }
-            failed.extend(
-                report
-                    .imprecise
-                    .iter()
-                    .map(|line| format!("{name}: {line}")),
-            );
+            let imprecise = report.imprecise.iter();
+            failed.extend(imprecise.map(|line| format!("{name}: {line}")));
         }
         assert!(failed.is_empty(), "\n{}", failed.join("\n"));
     }

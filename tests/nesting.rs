@@ -161,10 +161,20 @@ fn both_ways(model: &Model, inputs: &[Tensor]) -> Vec<f32> {
     expected
 }
 
+/// The model after it was written; a second writing gives the same bytes.
+fn written_and_read(model: &Model) -> Model {
+    let (document, weights) = model.to_ir().expect("written");
+    let read = Model::from_bytes("deep.xml", document.clone(), weights).expect("a model");
+    assert_eq!(read.graphs().len(), model.graphs().len());
+    assert!(read.to_ir().expect("written").0 == document);
+    read
+}
+
 #[test]
 fn if_in_if() {
     let model = read(Nest::ifs().document(DEPTH, ADD)).expect("a model");
     assert_eq!(model.graphs().len(), 2 * DEPTH + 1);
+    let model = written_and_read(&model);
     let value = Tensor::vector(&[1.5f32, 2.0]);
     let taken = both_ways(&model, &[Tensor::scalar(true), value.clone()]);
     assert_eq!(taken, [3.0, 4.0]);

@@ -9,7 +9,7 @@ use crate::support::{each, project};
 // A crate of its own elsewhere, where all of it is public.
 #[allow(dead_code, unreachable_pub, clippy::print_stderr)]
 #[path = "../fuzz/src/lib.rs"]
-mod harness;
+pub(crate) mod harness;
 
 type Target = fn(&[u8]);
 
@@ -59,7 +59,7 @@ fn random_graphs_are_the_same_compiled() {
 }
 
 /// Bytes that are the same on every machine.
-fn noise(seed: u64) -> Vec<u8> {
+pub(crate) fn noise(seed: u64) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut byte = || {
         state = state

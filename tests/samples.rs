@@ -114,6 +114,18 @@ pub(crate) fn inputs(model: &Model, path: &Path) -> Vec<(String, Tensor)> {
     values.into_iter().map(load).collect()
 }
 
+/// The same, in the order of the model.
+pub(crate) fn ordered(model: &Model, path: &Path) -> Vec<Tensor> {
+    let named = inputs(model, path);
+    let at = |index| {
+        let mut found = named
+            .iter()
+            .filter(|(name, _)| model.find_input(name) == Some(index));
+        found.next().expect("an input").1.clone()
+    };
+    (0..model.inputs().len()).map(at).collect()
+}
+
 /// Compares with the outputs that the document prints, or with their shapes.
 fn compare_with_document(outputs: &Outputs, path: &Path) {
     let file = path.with_extension("outputs.json");

@@ -1,7 +1,8 @@
 //! Arithmetic on sizes at the edges of `usize`: an error or the right number, never a panic.
 
+use ovir::Kind;
 use ovir::graph::{Builder, Port};
-use ovir::tensor::{ElementType, PartialShape, Shape, Tensor};
+use ovir::tensor::{Dimension, ElementType, PartialShape, Shape, Tensor};
 use proptest::prelude::*;
 
 /// Sizes at which products, sums and casts go wrong.
@@ -38,7 +39,31 @@ fn number() -> impl Strategy<Value = i64> {
     prop::sample::select(high.iter().copied().chain(low).collect::<Vec<_>>())
 }
 
-/// What inference says of an operation on parameters of these shapes and constants of integers.
+/// What inference says of an operation on parameters of these shapes and constants: the shape, or
+/// the kind of the error; nothing if the shape is not known.
+fn outcome(
+    kind: &str,
+    opset: &str,
+    attributes: &[(&str, &str)],
+    shapes: &[&[usize]],
+    constants: &[Tensor],
+) -> Result<Option<Shape>, Kind> {
+    let mut graph = Builder::new();
+    let mut inputs: Vec<Port> = Vec::new();
+    for (number, shape) in shapes.iter().enumerate() {
+        let shape: PartialShape = shape.iter().copied().collect();
+        inputs.push(graph.parameter(&format!("p{number}"), ElementType::F32, shape));
+    }
+    for (number, tensor) in constants.iter().enumerate() {
+        inputs.push(graph.constant(&format!("c{number}"), tensor.clone()));
+    }
+    let output = graph.add("op", kind, opset, attributes, &inputs);
+    graph.result("y", output.map_err(|e| e.kind())?);
+    let model = graph.build("sizes").map_err(|e| e.kind())?;
+    Ok(model.output_type(0).and_then(|ty| ty.shape.to_shape()))
+}
+
+/// The shape, if there is one, with constants of integers.
 fn infer(
     kind: &str,
     opset: &str,
@@ -46,32 +71,31 @@ fn infer(
     shapes: &[&[usize]],
     constants: &[&[i64]],
 ) -> Option<Shape> {
-    let mut graph = Builder::new();
-    let mut inputs: Vec<Port> = Vec::new();
-    for (number, shape) in shapes.iter().enumerate() {
-        let shape: PartialShape = shape.iter().copied().collect();
-        inputs.push(graph.parameter(&format!("p{number}"), ElementType::F32, shape));
-    }
-    for (number, values) in constants.iter().enumerate() {
-        inputs.push(graph.constant(&format!("c{number}"), Tensor::vector(values)));
-    }
-    let output = graph.add("op", kind, opset, attributes, &inputs).ok()?;
-    graph.result("y", output);
-    let model = graph.build("sizes").ok()?;
-    model.output_type(0)?.shape.to_shape()
+    let constants: Vec<Tensor> = constants.iter().map(|list| Tensor::vector(list)).collect();
+    outcome(kind, opset, attributes, shapes, &constants).ok()?
 }
 
-/// The largest size that memory can have. Inference may hold what is beyond it at `usize::MAX - 1`:
-/// no tensor of either size can be made.
-const LARGEST: i128 = isize::MAX as i128;
+/// The largest size there is.
+const LARGEST: i128 = Dimension::LARGEST as i128;
 
 /// `found` is what was computed without bounds, or nothing.
 fn right(found: Option<Shape>, expected: &[i128]) {
     if let Some(found) = found {
-        let held = |d: i128| d.min(LARGEST + 1);
-        let found: Vec<i128> = found.iter().map(|&d| held(d as i128)).collect();
-        let expected: Vec<i128> = expected.iter().map(|&d| held(d)).collect();
-        assert_eq!(found, expected);
+        assert_eq!(wide(&found), expected);
+        assert!(expected.iter().all(|&size| size <= LARGEST));
+    }
+}
+
+/// `found` is what was computed without bounds, a limit if that is too large, or an error of shapes
+/// if it is negative.
+fn exactly(found: Result<Option<Shape>, Kind>, expected: &[i128]) {
+    let all = |within: fn(&i128) -> bool| expected.iter().all(within);
+    match found {
+        Ok(Some(found)) => assert_eq!(wide(&found), expected),
+        Ok(None) => panic!("no shape, expected {expected:?}"),
+        Err(Kind::Limit) => assert!(!all(|&size| size <= LARGEST), "{expected:?}"),
+        Err(Kind::Shape) => assert!(!all(|&size| size >= 0), "{expected:?}"),
+        Err(kind) => panic!("{kind:?}, expected {expected:?}"),
     }
 }
 
@@ -122,7 +146,7 @@ proptest! {
     fn concat_and_tile(a in edge(), b in edge(), repeats in number(), other in edge()) {
         let sum = a as i128 + b as i128;
         let found = infer("Concat", "opset1", &[("axis", "1")], &[&[other, a], &[other, b]], &[]);
-        prop_assert!(found.is_some() || !harmless(&[sum]));
+        prop_assert!(found.is_some() || !harmless(&[sum, other as i128]));
         right(found, &[other as i128, sum]);
         let product = (a as i128).checked_mul(repeats.max(0).into());
         let found = infer("Tile", "opset1", &[], &[&[a, other]], &[&[repeats, 1]]);
@@ -147,7 +171,8 @@ proptest! {
             })
             .collect();
         let found = infer("Add", "opset1", &[], &[&a, &b], &[]);
-        prop_assert_eq!(found.is_some(), both.is_some());
+        let possible = a.iter().chain(&b).all(|&size| size <= Dimension::LARGEST);
+        prop_assert_eq!(found.is_some(), both.is_some() && possible);
         right(found, &both.unwrap_or_default());
         let target: Vec<i64> = b.iter().map(|&d| i64::try_from(d).unwrap_or(i64::MAX)).collect();
         let _ = infer("Broadcast", "opset3", &[("mode", "bidirectional")], &[&a], &[&target]);
@@ -156,9 +181,7 @@ proptest! {
 
     #[test]
     fn pads_and_slices(dims in dims(2), pads in prop::array::uniform4(number()), step in number()) {
-        // What is cropped beyond the end of an axis leaves nothing of it.
-        let size =
-            |i: usize| (dims[i] as i128 + i128::from(pads[i]) + i128::from(pads[i + 2])).max(0);
+        let size = |i: usize| dims[i] as i128 + i128::from(pads[i]) + i128::from(pads[i + 2]);
         let (begin, end) = (&pads[..2], &pads[2..]);
         for mode in ["constant", "edge", "reflect", "symmetric"] {
             let found = infer("Pad", "opset12", &[("pad_mode", mode)], &[&dims], &[begin, end]);
@@ -227,6 +250,44 @@ proptest! {
         let _ = infer("GroupConvolution", "opset1", &convolution, &[&whole, &[3, 1, 1, kernel, 1]], &[]);
         let sizes = [("sizes", &*kernels), ("strides", &*strides), ("rates", &*dilations), ("auto_pad", "valid")];
         let _ = infer("ExtractImagePatches", "opset3", &sizes, &[&whole], &[]);
+    }
+
+    #[test]
+    fn too_large_is_a_limit(
+        a in edge().prop_filter("a size", |&a| a <= Dimension::LARGEST),
+        b in edge().prop_filter("a size", |&b| b <= Dimension::LARGEST),
+        n in number(),
+        m in number(),
+        block in 1usize..4,
+    ) {
+        let (x, y, z, w) = (a as i128, b as i128, i128::from(n), i128::from(m));
+        let (list, int) = (|n: i64| Tensor::vector(&[n]), Tensor::scalar::<i64>);
+        exactly(outcome("Concat", "opset1", &[("axis", "0")], &[&[a], &[b]], &[]), &[x + y]);
+        let pad = [("pad_mode", "constant")];
+        exactly(outcome("Pad", "opset12", &pad, &[&[a]], &[list(n), list(m)]), &[x + z + w]);
+        let attributes = [("output_type", "i64")];
+        let range = [int(n), int(m), int(1)];
+        exactly(outcome("Range", "opset4", &attributes, &[], &range), &[(w - z).max(0)]);
+        let factor = block as i128;
+        let blocks = [("block_size", &*block.to_string()), ("mode", "blocks_first")];
+        let data = [1, block * block, a, b];
+        let found = outcome("DepthToSpace", "opset1", &blocks, &[&data], &[]);
+        exactly(found, &[1, 1, x * factor, y * factor]);
+        if n < 0 || m < 0 {
+            return Ok(());
+        }
+        exactly(outcome("Tile", "opset1", &[], &[&[a]], &[list(n)]), &[x * z]);
+        exactly(outcome("Broadcast", "opset3", &[], &[&[1]], &[list(n)]), &[z]);
+        let pads = |n: i64| Tensor::vector(&[0, n]);
+        let space = [Tensor::vector(&[1i64, 1]), pads(n), pads(m)];
+        exactly(outcome("SpaceToBatch", "opset2", &[], &[&[1, a]], &space), &[1, x + z + w]);
+        let eye = [int(n), int(m), int(0)];
+        let attributes = [("output_type", "f32")];
+        exactly(outcome("Eye", "opset9", &attributes, &[], &eye), &[z, w]);
+        if n > 0 {
+            let hot = [list(0), int(n), int(1), int(0)];
+            exactly(outcome("OneHot", "opset1", &[("axis", "-1")], &[], &hot), &[1, z]);
+        }
     }
 
     #[test]

@@ -34,7 +34,14 @@ fn exit_codes_and_messages() {
             0,
             "",
         ),
-        ("empty", String::new(), nothing(), &[], 3, "m.xml"),
+        (
+            "empty",
+            String::new(),
+            nothing(),
+            &[],
+            3,
+            "m.xml:1:1: the document has no element",
+        ),
         (
             "cut off",
             PLAIN[..400].to_owned(),
@@ -108,8 +115,8 @@ fn exit_codes_and_messages() {
             PLAIN.to_owned(),
             nothing(),
             &["-i", "x=p.npy"],
-            4,
-            "p.npy",
+            3,
+            "p.npy: holds pickled Python objects",
         ),
     ];
     let mut pickled = b"\x93NUMPY\x01\x00\x40\x00".to_vec();
@@ -119,19 +126,22 @@ fn exit_codes_and_messages() {
     for (name, document, weights, arguments, code, phrase) in rows {
         std::fs::write(&path, document).expect("written");
         std::fs::write(path.with_extension("bin"), weights).expect("written");
-        let output = Command::new(env!("CARGO_BIN_EXE_ovir"))
-            .current_dir(folder.path())
-            .args(["eval", "m.xml"])
-            .args(arguments)
-            .env("NO_COLOR", "1")
-            .output()
-            .expect("the binary runs");
-        let text = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(code), "{name}: {text}");
-        assert!(text.contains(phrase), "{name}: {text}");
-        assert!(
-            !text.contains("panicked") && !text.contains('\u{1b}'),
-            "{name}: {text}"
-        );
+        for trust in [&[][..], &["--untrusted"]] {
+            let output = Command::new(env!("CARGO_BIN_EXE_ovir"))
+                .current_dir(folder.path())
+                .args(["eval", "m.xml"])
+                .args(arguments)
+                .args(trust)
+                .env("NO_COLOR", "1")
+                .output()
+                .expect("the binary runs");
+            let text = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_eq!(output.status.code(), Some(code), "{name} {trust:?}: {text}");
+            assert!(text.contains(phrase), "{name} {trust:?}: {text}");
+            assert!(
+                !text.contains("panicked") && !text.contains('\u{1b}'),
+                "{name} {trust:?}: {text}"
+            );
+        }
     }
 }

@@ -136,3 +136,54 @@ fn documents_of_50_000_layers() {
     let model = Model::from_bytes("long.xml", text.into_bytes(), Vec::new());
     whole_way(model.unwrap_or_else(|e| panic!("{e}")), &[1., 2.]);
 }
+
+/// A split into 50,000 outputs, all of which are put together again, and every tensor has the same
+/// name, but for one that has 100,000 names.
+#[test]
+fn layers_of_50_000_ports() {
+    let count = 50_000;
+    let many: Vec<String> = (0..100_000).map(|n| format!("n{n}")).collect();
+    let list = |from: usize| -> String {
+        let port = |id: usize| format!("<port id='{}' precision='FP32' names='same'/>", from + id);
+        (0..count).map(port).collect()
+    };
+    let edges: String = (0..count)
+        .rev()
+        .map(|n| {
+            let from = n + 7;
+            format!("<edge from-layer='3' from-port='{from}' to-layer='4' to-port='{n}'/>")
+        })
+        .collect();
+    let text = format!(
+        "<net name='n' version='11'><layers>\
+         <layer id='0' name='x' type='Parameter' version='opset1'><data shape='2' element_type='f32'/>\
+         <output><port id='0' precision='FP32' names='x'/></output></layer>\
+         <layer id='1' name='c' type='Const' version='opset1'>\
+         <data shape='' element_type='i64' offset='0' size='8'/>\
+         <output><port id='0' precision='I64' names='{}'/></output></layer>\
+         <layer id='2' name='t' type='Tile' version='opset1'><input><port id='0'/><port id='1'/></input>\
+         <output><port id='2' precision='FP32' names='same'/></output></layer>\
+         <layer id='5' name='r' type='Const' version='opset1'>\
+         <data shape='1' element_type='i64' offset='8' size='8'/>\
+         <output><port id='0' precision='I64'/></output></layer>\
+         <layer id='3' name='s' type='Split' version='opset1'><data num_splits='{count}'/>\
+         <input><port id='0'/><port id='1'/></input><output>{}</output></layer>\
+         <layer id='4' name='j' type='Concat' version='opset1'><data axis='0'/>\
+         <input>{}</input><output><port id='{count}' precision='FP32' names='same'/></output></layer>\
+         <layer id='6' name='y' type='Result' version='opset1'><input><port id='0'/></input></layer>\
+         </layers><edges><edge from-layer='0' from-port='0' to-layer='2' to-port='0'/>\
+         <edge from-layer='5' from-port='0' to-layer='2' to-port='1'/>\
+         <edge from-layer='2' from-port='2' to-layer='3' to-port='0'/>\
+         <edge from-layer='1' from-port='0' to-layer='3' to-port='1'/>\
+         <edge from-layer='4' from-port='{count}' to-layer='6' to-port='0'/>{edges}</edges></net>",
+        many.join(","),
+        list(7),
+        list(0)
+    );
+    let weights = [0i64, count as i64 / 2].map(i64::to_le_bytes).concat();
+    let model = Model::from_bytes("wide.xml", text.into_bytes(), weights);
+    let model = model.unwrap_or_else(|e| panic!("{e}"));
+    let name = &model.outputs()[0].names[0];
+    assert_eq!(*name, format!("same_{}", count + 1));
+    whole_way(model, &[1., 2., 1., 2.]);
+}

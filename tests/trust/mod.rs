@@ -5,7 +5,9 @@ mod attributes;
 #[cfg(feature = "cli")]
 mod binary;
 mod bombs;
+mod deterministic;
 mod document;
+mod edges;
 mod graphs;
 mod index_rules;
 mod indices;

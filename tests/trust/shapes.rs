@@ -38,7 +38,7 @@ fn dimensions_of_ports() {
     table(rows.into_iter().map(|(name, dims, code)| {
         let from = "names=\"y\"><dim>2</dim>";
         let text = edited(&[(from, &format!("names=\"y\">{dims}"))]);
-        Bad::new(name, text, code, "").named(Named::Line)
+        Bad::new(name, text, code, "dimension `").named(Named::Line)
     }));
 }
 

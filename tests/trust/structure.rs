@@ -11,28 +11,28 @@ fn structure() {
             "no layers",
             &[("<layers>", "<lavers>"), ("</layers>", "</lavers>")],
             3,
-            "",
+            "the edge starts at layer 0, which does not exist",
             Named::Line,
         ),
         (
             "no edges",
             &[("<edges>", "<edgs>"), ("</edges>", "</edgs>")],
             3,
-            "",
+            "expected 1 input, got 0",
             Named::Line,
         ),
         (
             "version 3",
             &[("version=\"11\"", "version=\"3\"")],
             4,
-            "",
+            "IR version 3 is not supported, expected 10 or 11",
             Named::Line,
         ),
         (
             "version of a day to come",
             &[("version=\"11\"", "version=\"99999999999\"")],
             4,
-            "",
+            "IR version 99999999999 is not supported, expected 10 or 11",
             Named::Line,
         ),
         (
@@ -74,7 +74,7 @@ fn structure() {
             "id twice",
             &[("id=\"1\" name", "id=\"0\" name")],
             3,
-            "",
+            "the layer id 0 stands twice",
             Named::Line,
         ),
         (
@@ -112,7 +112,7 @@ fn structure() {
                 "<output>",
             )],
             3,
-            "",
+            "the layer has none as input port, the edge names 0",
             Named::Line,
         ),
         (
@@ -122,7 +122,7 @@ fn structure() {
                 "",
             )],
             3,
-            "",
+            "the layer has none as output port, the edge names 1",
             Named::Line,
         ),
         (
@@ -149,7 +149,7 @@ fn structure() {
                 "",
             )],
             3,
-            "",
+            "expected 1 input, got 0",
             Named::Layer,
         ),
         (
@@ -159,7 +159,7 @@ fn structure() {
                 "",
             )],
             3,
-            "",
+            "expected 1 input, got 0",
             Named::Layer,
         ),
         (
@@ -214,7 +214,7 @@ fn structure() {
                 "<edge from-layer=\"0\" from-port=\"0\" to-layer=\"2\" to-port=\"0\"/></edges>",
             )],
             3,
-            "",
+            "two edges end at input 0 (port 0)",
             Named::Line,
         ),
         (
@@ -234,7 +234,7 @@ fn structure() {
                 "from-layer=\"2\" from-port=\"0\"",
             )],
             3,
-            "",
+            "the layer has none as output port, the edge names 0",
             Named::Line,
         ),
         (
@@ -264,7 +264,7 @@ fn structure() {
                 "type=\"Loop\" version=\"opset5\"",
             )],
             3,
-            "",
+            "a Loop needs a `<body>`",
             Named::Layer,
         ),
         (
@@ -274,14 +274,14 @@ fn structure() {
                 "type=\"If\" version=\"opset8\"",
             )],
             3,
-            "",
+            "an If needs a `<then_body>` and an `<else_body>`",
             Named::Layer,
         ),
         (
             "TensorIterator without a body",
             &[("type=\"ReLU\"", "type=\"TensorIterator\"")],
             3,
-            "",
+            "a TensorIterator needs a `<body>`",
             Named::Layer,
         ),
     ];

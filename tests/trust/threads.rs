@@ -9,7 +9,7 @@ use ovir::{CompileOptions, Limits, Model};
 
 use crate::samples;
 
-fn random(seed: u64, shape: &[usize]) -> Tensor {
+pub(super) fn random(seed: u64, shape: &[usize]) -> Tensor {
     let random = Random {
         seed,
         min: None,
@@ -63,14 +63,7 @@ fn models() -> Vec<(Model, Vec<Tensor>)> {
     let paths = samples::samples("ops");
     for (_, path) in paths.iter().step_by(paths.len().div_ceil(12)) {
         let model = Model::read(path).unwrap_or_else(|e| panic!("{e}"));
-        let named = samples::inputs(&model, path);
-        let inputs = (0..model.inputs().len()).map(|index| {
-            let found = named
-                .iter()
-                .find(|(name, _)| model.find_input(name) == Some(index));
-            found.expect("an input").1.clone()
-        });
-        let inputs = inputs.collect();
+        let inputs = samples::ordered(&model, path);
         models.push((model, inputs));
     }
     models

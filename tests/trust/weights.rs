@@ -34,7 +34,7 @@ fn weights() {
             "sum above u64",
             "element_type='f32' shape='1' offset='18446744073709551615' size='4'",
             3,
-            "",
+            "attribute `offset`: `18446744073709551615` is not a 64-bit integer",
         ),
         (
             "offset above u64",
@@ -88,7 +88,7 @@ fn weights() {
             "size enormous",
             "element_type='f32' shape='1' offset='0' size='18446744073709551615'",
             3,
-            "",
+            "attribute `size`: `18446744073709551615` is not a 64-bit integer",
         ),
         (
             "shape missing",
@@ -124,13 +124,13 @@ fn weights() {
             "shape above u64",
             "element_type='f32' shape='4294967296,4294967296,2' offset='0' size='4'",
             3,
-            "",
+            "attribute `shape`: the number of elements is too large",
         ),
         (
             "bits above u64",
             "element_type='f64' shape='2305843009213693952' offset='0' size='8'",
             3,
-            "",
+            "attribute `shape`: the number of elements is too large",
         ),
         (
             "type missing",
@@ -148,7 +148,7 @@ fn weights() {
             "type dynamic",
             "element_type='dynamic' shape='1' offset='0' size='4'",
             3,
-            "",
+            "attribute `element_type`: a constant cannot be dynamic",
         ),
     ];
     table(rows.iter().map(|&(name, data, code, phrase)| {
@@ -176,7 +176,7 @@ fn strings() {
     table(rows.into_iter().map(|(name, count, bytes)| {
         let size = bytes.len();
         let data = format!("element_type='string' shape='{count}' offset='0' size='{size}'");
-        Bad::new(name, constant(&data), 3, "")
+        Bad::new(name, constant(&data), 3, "string")
             .named(Named::Layer)
             .weights(bytes)
     }));

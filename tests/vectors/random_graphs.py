@@ -19,7 +19,8 @@ import numpy as np
 import openvino as ov
 from openvino import opset13 as op
 
-UNARY = "relu sigmoid tanh erf sin cos atan softplus softsign hswish hsigmoid mish abs negative".split()
+# Not softplus: the runtime loses the last digits of small results (docs/deviations.md).
+UNARY = "relu sigmoid tanh erf sin cos atan softsign hswish hsigmoid mish abs negative".split()
 STEEP = "exp floor ceiling sign sinh cosh".split()
 BINARY = "add subtract multiply maximum minimum squared_difference".split()
 COMPARE = "equal not_equal less less_equal greater greater_equal".split()
@@ -64,7 +65,8 @@ class Graph:
 
     def pick(self, takes, rank=2, exact=False):
         found = [v for v in self.values if takes(v[0]) and not (exact and v[1])]
-        return self.draw.choice(found[-6:]) if found else self.new(self.shape(rank), np.float32)
+        # No chain begins with a constant: the runtime folds Abs away there (docs/deviations.md).
+        return self.draw.choice(found[-6:]) if found else self.parameter(self.shape(rank), np.float32)
 
     def step(self):
         floats = lambda least: lambda o: is_float(o) and len(o.get_shape()) >= least
@@ -125,6 +127,8 @@ class Graph:
             size = min(draw.choice([1, 2, 3]), *value.get_shape()[2:])
             filters = self.array([draw.choice([1, 4, 8]), channels, size, size], np.float32)
             pads, stride = [draw.randrange(2)] * 2, [draw.choice([1, 2])] * 2
+            # The runtime moves the stride of such a filter before its padding: docs/deviations.md.
+            pads = [0, 0] if size == 1 else pads
             self.keep(op.convolution(value, op.constant(filters), stride, pads, pads, [1, 1]), True)
         elif kind == 12:
             value, _ = self.pick(floats(1))
@@ -184,7 +188,7 @@ def main():
     parser.add_argument("--layers", type=int, default=10)
     parser.add_argument("--ovir", default="target/release/ovir")
     options = parser.parse_args()
-    core, disagreements = ov.Core(), 0
+    core, disagreements, refused = ov.Core(), 0, 0
     exact = {"INFERENCE_PRECISION_HINT": "f32"}
     for seed in range(options.seed, options.seed + options.count):
         graph = Graph(seed)
@@ -196,7 +200,12 @@ def main():
         model = core.read_model(folder / "model.xml")
         names = [f"in{index}" for index in range(len(graph.inputs))]
         np.savez(folder / "inputs.npz", **dict(zip(names, graph.inputs)))
-        result = core.compile_model(model, "CPU", exact)(dict(zip(names, graph.inputs)))
+        try:
+            result = core.compile_model(model, "CPU", exact)(dict(zip(names, graph.inputs)))
+        except RuntimeError as error:
+            print(f"{folder}: the runtime fails: {str(error).splitlines()[-1]}", flush=True)
+            refused += 1
+            continue
         call = [options.ovir, "eval", folder / "model.xml", "-o", folder / "outputs.npz"]
         for name in names:
             call += ["-i", f"{name}={folder}/inputs.npz:{name}"]
@@ -212,7 +221,7 @@ def main():
             print(f"{folder}: {'; '.join(problems)}", flush=True)
         else:
             shutil.rmtree(folder)
-    print(f"{disagreements} of {options.count} graphs disagree")
+    print(f"{disagreements} of {options.count} graphs disagree, the runtime fails on {refused}")
     return 1 if disagreements else 0
 
 
