@@ -177,12 +177,7 @@ pub fn search(
         outputs: compared,
         error,
         verdict: Verdict::Equal,
-        wrong: Vec::new(),
-        explained: Vec::new(),
-        along: Vec::new(),
-        compared: 0,
-        asked: 0,
-        about: None,
+        ..Search::empty()
     };
     if !equal || everything {
         searcher.layers(&mut reference, &mut search, inputs, allow, limits)?;

@@ -74,37 +74,78 @@ fn graph(whole: &Whole<'_>, side: &Side<'_>, index: usize, text: &mut String) {
     }
 }
 
-/// A name for each node: what was given, or the type and a hash of the neighbourhood.
+/// How far around a layer is looked at for what sets it apart from those of the same kind.
+const ROUNDS: usize = 8;
+
+/// A name for each node: what was given, or the type and a hash of the neighbourhood, of as many steps
+/// as set it apart. What nothing within reach sets apart is numbered.
 fn names(side: &Side<'_>) -> Vec<String> {
-    let labels = side.level(Level::Full);
+    let order = walk(side.graph);
+    let given: Vec<Option<String>> = (0..side.len())
+        .map(|at| {
+            let node = side.node(at);
+            let tensors = node.outputs().iter().flat_map(|port| &port.names).next();
+            given_name(node).or(tensors.map(String::as_str)).map(quoted)
+        })
+        .collect();
+    let mut keys = side.level(Level::Full).to_vec();
+    for (key, name) in keys.iter_mut().zip(&given) {
+        if let Some(name) = name {
+            *key = hash(name);
+        }
+    }
+    let mut names: Vec<Option<String>> = given.clone();
+    for _ in 0..ROUNDS {
+        let open: Vec<usize> = order
+            .iter()
+            .copied()
+            .filter(|&at| names[at].is_none())
+            .collect();
+        if open.is_empty() {
+            break;
+        }
+        keys = wider(side, &given, &keys);
+        let name =
+            |at: usize| format!("{}~{:06x}", side.node(at).type_name(), keys[at] & 0xff_ffff);
+        let mut shared: HashMap<String, usize> = HashMap::new();
+        for &at in &open {
+            *shared.entry(name(at)).or_default() += 1;
+        }
+        for at in open {
+            let name = name(at);
+            if shared[&name] == 1 {
+                names[at] = Some(name);
+            }
+        }
+    }
     let mut used: HashMap<String, usize> = HashMap::new();
-    let mut names = vec![String::new(); side.len()];
-    for at in walk(side.graph) {
-        let node = side.node(at);
-        let tensors = node.outputs().iter().flat_map(|port| &port.names).next();
-        let given = given_name(node).or(tensors.map(String::as_str));
-        let name = given.map(quoted).unwrap_or_else(|| {
-            let label = |other: usize| match given_name(side.node(other)) {
-                Some(name) => hash(&name),
-                None => labels[other],
-            };
-            let inputs: Vec<u64> = node
-                .inputs()
-                .iter()
-                .map(|p| label(p.node.index()))
-                .collect();
-            let consumers = side.consumers[at].iter();
-            let mut takers: Vec<_> = consumers.map(|c| (label(c.0), c.1)).collect();
-            takers.sort_unstable();
-            let around = hash(&(labels[at], inputs, takers));
-            format!("{}~{:06x}", node.type_name(), around & 0xff_ffff)
+    let mut numbered = vec![String::new(); side.len()];
+    for at in order {
+        let name = names[at].take().unwrap_or_else(|| {
+            format!("{}~{:06x}", side.node(at).type_name(), keys[at] & 0xff_ffff)
         });
         let count = used.entry(name.clone()).or_default();
         *count += 1;
-        names[at] = match *count {
+        numbered[at] = match *count {
             1 => name,
             count => format!("{name}'{count}"),
         };
     }
-    names
+    numbered
+}
+
+/// The key of each node with those of its neighbours; a given name stands for all that is behind it.
+fn wider(side: &Side<'_>, given: &[Option<String>], keys: &[u64]) -> Vec<u64> {
+    let key = |at: usize| {
+        if given[at].is_some() {
+            return keys[at];
+        }
+        let inputs = side.node(at).inputs().iter();
+        let inputs: Vec<u64> = inputs.map(|port| keys[port.node.index()]).collect();
+        let consumers = side.consumers[at].iter();
+        let mut takers: Vec<_> = consumers.map(|c| (keys[c.0], c.1)).collect();
+        takers.sort_unstable();
+        hash(&(keys[at], inputs, takers))
+    };
+    (0..side.len()).map(key).collect()
 }
