@@ -1,6 +1,7 @@
 //! Long kernels end when the time is over, or when they are cancelled. Without the watch the debug
 //! build would take minutes for each of these.
 
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use ovir::graph::Node;
@@ -42,6 +43,18 @@ fn zeros(shape: &[usize]) -> Tensor {
     Tensor::zeros(ElementType::F32, shape).expect("a tensor")
 }
 
+/// Tells another thread that the layer of a model is evaluated.
+struct Began(mpsc::Sender<()>);
+
+impl Observer for Began {
+    fn before(&mut self, node: &Node, _: &[&Tensor]) -> Control {
+        if node.name() == "long" {
+            let _ = self.0.send(());
+        }
+        Control::Continue
+    }
+}
+
 /// Evaluates both ways under a deadline, and until it is cancelled.
 fn ends(model: &Model, inputs: &[Tensor]) {
     let given = || inputs.iter().cloned().enumerate();
@@ -54,12 +67,15 @@ fn ends(model: &Model, inputs: &[Tensor]) {
         let token = CancelToken::new();
         limits.deadline = None;
         limits.cancel = Some(token.clone());
+        let (began, begins) = mpsc::channel();
         let cancelled = std::thread::scope(|scope| {
             scope.spawn(|| {
+                // An evaluation that ends before its layer drops the other side.
+                let _ = begins.recv();
                 std::thread::sleep(SOON);
                 token.cancel();
             });
-            request.infer_with(given(), &limits, &mut [])
+            request.infer_with(given(), &limits, &mut [&mut Began(began)])
         });
         let error = cancelled.expect_err("it takes longer");
         assert_eq!(error.kind(), Kind::Cancelled);

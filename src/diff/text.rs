@@ -12,7 +12,7 @@ use crate::model::Model;
 
 /// A model as text, one line a layer, producers first. Two files of one model, whatever their ids,
 /// the order of their layers and the names that tools make, give the same text; a change of one layer
-/// changes few lines.
+/// changes its line and few around it.
 ///
 /// A layer is known by its name, or where a tool made that of the type and a number, by a hash of
 /// what is around it. Constants have a hash of their elements, unless `weights` is false.
