@@ -69,7 +69,8 @@ fn ends(model: &Model, inputs: &[Tensor]) {
         limits.cancel = Some(token.clone());
         let (began, begins) = mpsc::channel();
         let cancelled = std::thread::scope(|scope| {
-            scope.spawn(|| {
+            let token = &token;
+            scope.spawn(move || {
                 // An evaluation that ends before its layer drops the other side.
                 let _ = begins.recv();
                 std::thread::sleep(SOON);
