@@ -30,6 +30,8 @@ mod written;
 #[cfg(feature = "cli")]
 mod cli;
 #[cfg(feature = "cli")]
+mod cli_graph;
+#[cfg(feature = "cli")]
 mod cli_limits;
 #[cfg(feature = "cli")]
 mod cli_measure;
