@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 
 use super::bisect_report::{Report, Reproduced, explained};
 use super::compare::unused;
+use super::progress::Progress;
 use super::sides::{self, IN_MEMORY, Inputs, SideArgs};
 use super::{Failure, ModelArg, Outcome, print_json, shown};
 use crate::compare::{
     Allow, Backend, Blamed, Keep, Reference, Run, Search, Source, Story, Verdict, compare,
     inputs_for, reproduce, search, write_readme,
 };
+use crate::error::plain;
 use crate::limits::Limits;
 use crate::model::Model;
 use crate::tensor::Tensor;
@@ -110,16 +112,17 @@ impl Job<'_> {
         saved: Option<Run>,
         allow: &Allow<'_>,
     ) -> Result<Found, Failure> {
-        let look = |reference: Reference<'_>| {
-            let everything = self.args.isolated;
-            let inputs = &self.inputs.tensors;
+        // How often the model is evaluated depends on what is found.
+        let mut progress = Progress::new("layers", 0);
+        let look = |reference: Reference<'_>, progress: &mut Progress| {
             search(
                 self.model,
-                inputs,
+                &self.inputs.tensors,
                 reference,
                 allow,
-                everything,
+                self.args.isolated,
                 self.limits,
+                &mut progress.observers(),
             )
         };
         match (source, saved) {
@@ -127,9 +130,13 @@ impl Job<'_> {
                 let path = path.as_ref().unwrap_or(&self.args.model.model);
                 let mut backend = self.args.side.python(runtime, path, self.limits)?;
                 let title = sides::backend_title(&backend);
+                progress.tell(&plain(&title));
                 let other = self.other(path)?;
                 let theirs = self.inputs_of(&other)?;
-                let search = look(Reference::Runtime(&mut backend, &other, &theirs))?;
+                let search = look(
+                    Reference::Runtime(&mut backend, &other, &theirs),
+                    &mut progress,
+                )?;
                 let other = (*path != self.args.model.model).then_some(other);
                 Ok(Found {
                     search,
@@ -145,8 +152,14 @@ impl Job<'_> {
                     in_memory: IN_MEMORY,
                     folder: Some(folder.path()),
                 };
-                let run = Run::of_model(&other, &theirs, Some(&keep), self.limits)?;
-                let search = look(Reference::Saved(&run, Some(&other)))?;
+                let run = Run::of_model(
+                    &other,
+                    &theirs,
+                    Some(&keep),
+                    self.limits,
+                    &mut progress.observers(),
+                )?;
+                let search = look(Reference::Saved(&run, Some(&other)), &mut progress)?;
                 let title = shown(path);
                 Ok(Found {
                     search,
@@ -159,7 +172,7 @@ impl Job<'_> {
                     Some(run) => run,
                     None => Run::read(path, self.limits)?,
                 };
-                let search = look(Reference::Saved(&run, None))?;
+                let search = look(Reference::Saved(&run, None), &mut progress)?;
                 let title = shown(path);
                 Ok(Found {
                     search,

@@ -6,12 +6,13 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::limits::LimitArgs;
+use super::progress::Progress;
 use super::sides::{self, COLUMNS, IN_MEMORY, Inputs, SideArgs};
 use super::table::Table;
 use super::{Failure, Outcome, print_json, shown};
 use crate::compare::{
     About, Answer, Compared, Comparison, Keep, Run, Source, ask, compare, compare_layers,
-    inputs_for,
+    inputs_for, named_inputs,
 };
 use crate::error::{Error, Kind, plain, quoted};
 use crate::limits::Limits;
@@ -96,6 +97,11 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
         inputs.write(path)?;
     }
     let folder = sides::folder()?;
+    let own = |(index, source): (usize, &Source)| match source {
+        Source::Model(_) => models[index].as_ref().or(main),
+        _ => None,
+    };
+    let mut progress = Progress::of_layers([&a, &b].into_iter().enumerate().filter_map(own));
     let mut done = Vec::new();
     for (index, ((source, saved), path)) in [&a, &b].into_iter().zip(runs).zip(&paths).enumerate() {
         let work = Work {
@@ -111,8 +117,9 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
             (_, _, Some(inputs)) => inputs.tensors.clone(),
             _ => Vec::new(),
         };
-        done.push(work.side(source, saved, path.as_ref(), model, &given)?);
+        done.push(work.side(source, saved, (path.as_ref(), model), &given, &mut progress)?);
     }
+    drop(progress);
     let [a, b] = done.as_slice() else {
         return Ok(());
     };
@@ -186,9 +193,9 @@ impl Work<'_> {
         &self,
         source: &Source,
         saved: Option<Run>,
-        path: Option<&PathBuf>,
-        model: Option<&Model>,
+        (path, model): (Option<&PathBuf>, Option<&Model>),
         inputs: &[(usize, Tensor)],
+        progress: &mut Progress,
     ) -> Result<Side, Failure> {
         match (source, saved, path, model) {
             (Source::Saved(path), Some(run), ..) => Ok(Side {
@@ -199,12 +206,8 @@ impl Work<'_> {
             (Source::Runtime(runtime, _), _, Some(path), Some(model)) => {
                 let mut backend = self.args.side.python(runtime, path, self.limits)?;
                 let title = sides::backend_title(&backend);
-                let named: Vec<(String, Tensor)> = inputs
-                    .iter()
-                    .map(|(index, tensor)| {
-                        (model.inputs()[*index].name().to_owned(), tensor.clone())
-                    })
-                    .collect();
+                progress.tell(&plain(&title));
+                let named = named_inputs(model, inputs);
                 let answer = ask(&mut backend, model, &named, self.args.per_layer)?;
                 let Answer {
                     run,
@@ -223,7 +226,8 @@ impl Work<'_> {
                     folder: Some(&self.folder),
                 };
                 let keep = self.args.per_layer.then_some(&keep);
-                let run = Run::of_model(model, inputs, keep, self.limits)?;
+                let observers = &mut progress.observers();
+                let run = Run::of_model(model, inputs, keep, self.limits, observers)?;
                 Ok(Side {
                     run,
                     about: None,

@@ -96,10 +96,8 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
     if let Some(dump) = &mut dump {
         observers.push(dump);
     }
-    let mut progress = Progress::of_layers(&model);
-    if progress.is_wanted() {
-        observers.push(&mut progress);
-    }
+    let mut progress = Progress::of_layers([&model]);
+    observers.extend(progress.observers());
     if args.state.is_some() || args.state_output.is_some() {
         state::expect_variables(&model)?;
     }

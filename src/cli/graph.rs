@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::probe::{self, Probe};
+use super::progress::Progress;
 use super::select::{GRAMMAR, nearest, select};
 use super::table::{bytes, grouped};
 use super::{Failure, ModelArg, Outcome, inputs, print_json, shown};
 use crate::draw::{Color, Drawing, Measured, Options, Quantity, Summary};
 use crate::error::{Error, Kind, plain};
+use crate::exec::Observer;
 use crate::graph::Node;
 use crate::io;
 use crate::ir::Severity;
@@ -186,11 +188,19 @@ fn measure(
         None => None,
     };
     let mut observer = Probe::new(model, reference, limits);
-    if args.color == By::Time {
+    let mut progress = Progress::of_layers([model]);
+    let evaluated = if args.color == By::Time {
         // The first evaluation reads weights from disk.
-        model.evaluate_with(given.iter().cloned(), limits, &mut [])?;
-    }
-    let evaluated = model.evaluate_with(given, limits, &mut [&mut observer]);
+        model.evaluate_with(given.iter().cloned(), limits, &mut progress.observers())?;
+        // Drawing a bar takes time of its own.
+        progress.tell("once more, timed");
+        model.evaluate_with(given, limits, &mut [&mut observer])
+    } else {
+        let mut observers: Vec<&mut dyn Observer> = vec![&mut observer];
+        observers.extend(progress.observers());
+        model.evaluate_with(given, limits, &mut observers)
+    };
+    drop(progress);
     if let Some(error) = observer.failed {
         return Err(Failure::Error(error));
     }

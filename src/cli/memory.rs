@@ -61,11 +61,9 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
             let given = inputs::read(&model, &args.inputs, &limits)?;
             let given = inputs::random_where_missing(&model, given, 0, &limits)?;
             let mut lifetimes = Lifetimes::new(&model);
-            let mut progress = Progress::of_layers(&model);
+            let mut progress = Progress::of_layers([&model]);
             let mut observers: Vec<&mut dyn Observer> = vec![&mut lifetimes];
-            if progress.is_wanted() {
-                observers.push(&mut progress);
-            }
+            observers.extend(progress.observers());
             model
                 .infer_request()
                 .infer_with(given, &limits, &mut observers)?;

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::Failure;
+use super::progress::Progress;
 use super::sides::IN_MEMORY;
 use crate::compare::{Keep, Names, Run, inputs_for};
 use crate::draw::Quantity;
@@ -39,7 +40,15 @@ pub(super) fn reference(
         in_memory: IN_MEMORY,
         folder: None,
     };
-    Ok(Run::of_model(&other, &inputs, Some(&keep), limits)?)
+    let mut progress = Progress::of_layers([&other]);
+    let observers = &mut progress.observers();
+    Ok(Run::of_model(
+        &other,
+        &inputs,
+        Some(&keep),
+        limits,
+        observers,
+    )?)
 }
 
 /// Measures every layer of an evaluation.

@@ -48,14 +48,19 @@ impl Progress {
         }
     }
 
-    /// The layers of one evaluation of a model.
-    pub(super) fn of_layers(model: &Model) -> Self {
-        Self::new("layers", model.graph().nodes().len() as u64)
+    /// The layers of one evaluation of each of these models.
+    pub(super) fn of_layers<'m>(models: impl IntoIterator<Item = &'m Model>) -> Self {
+        let layers = models.into_iter().map(|model| model.graph().nodes().len());
+        Self::new("layers", layers.sum::<usize>() as u64)
     }
 
-    /// Whether anybody would see it.
-    pub(super) fn is_wanted(&self) -> bool {
-        self.bar.is_some()
+    /// The observer of an evaluation that moves the bar. None where nobody would see it: a compiled
+    /// model is evaluated in another way when it is watched.
+    pub(super) fn observers(&mut self) -> Vec<&mut dyn Observer> {
+        match self.bar {
+            Some(_) => vec![self],
+            None => Vec::new(),
+        }
     }
 
     /// One step is done.

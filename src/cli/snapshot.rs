@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value as Json, json};
 
+use super::progress::Progress;
 use super::{Failure, Outcome, inputs, limits, print_json, review, shown};
 use crate::error::{Error, Kind, quoted};
 use crate::io::{Value, Wanted};
@@ -81,9 +82,49 @@ struct Test {
 
 pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
     match &args.action {
-        Action::Record(args) => record(args, out),
-        Action::Test(args) => test(args, out),
+        Action::Record(args) => after_bars(out, |out| record(args, out)),
+        Action::Test(args) => after_bars(out, |out| test(args, out)),
         Action::Review(args) => review::run(args, out),
+    }
+}
+
+/// Prints what is told of all models when no bar is in the way any more.
+fn after_bars(out: &mut dyn Write, work: impl FnOnce(&mut dyn Write) -> Outcome) -> Outcome {
+    let mut told = Vec::new();
+    let outcome = work(&mut told);
+    out.write_all(&told)?;
+    outcome
+}
+
+/// How far the work has come: in models, or in the layers of a single one.
+struct Watched {
+    models: Option<Progress>,
+}
+
+impl Watched {
+    fn new(models: usize) -> Self {
+        let several = models > 1;
+        Self {
+            models: several.then(|| Progress::new("models", models as u64)),
+        }
+    }
+
+    fn record(
+        &self,
+        path: &Path,
+        model: &Model,
+        inputs: &[GivenInput],
+        options: &Options,
+    ) -> Result<Snapshot, Failure> {
+        let Some(models) = &self.models else {
+            let mut layers = Progress::of_layers([model]);
+            let observers = &mut layers.observers();
+            return Ok(Snapshot::record_with(model, inputs, options, observers)?);
+        };
+        models.tell(&shown(path));
+        let snapshot = Snapshot::record(model, inputs, options)?;
+        models.step();
+        Ok(snapshot)
     }
 }
 
@@ -203,10 +244,12 @@ fn record(args: &Record, out: &mut dyn Write) -> Outcome {
     }
     let mut entries = Vec::new();
     let mut refused = false;
-    for (path, target) in common.targets()? {
+    let targets = common.targets()?;
+    let watched = Watched::new(targets.len());
+    for (path, target) in targets {
         let model = read(path, &limits)?;
         let inputs = common.inputs(&model, None, args.seed, &limits)?;
-        let snapshot = Snapshot::record(&model, &inputs, &options)?;
+        let snapshot = watched.record(path, &model, &inputs, &options)?;
         let text = snapshot.to_string();
         let old = match std::fs::exists(&target) {
             Ok(true) if !args.force => Some(Snapshot::read(&target, &limits)?),
@@ -278,6 +321,7 @@ fn test(args: &Test, out: &mut dyn Write) -> Outcome {
     let mut entries = Vec::new();
     let mut failed = 0;
     let targets = common.targets()?;
+    let watched = Watched::new(targets.len());
     for (path, target) in &targets {
         if !target.exists() {
             let message = format!(
@@ -296,7 +340,7 @@ fn test(args: &Test, out: &mut dyn Write) -> Outcome {
             limits: limits.clone(),
             ..Options::of(&old)
         };
-        let new = Snapshot::record(&model, &inputs, &options)?;
+        let new = watched.record(path, &model, &inputs, &options)?;
         let changes = old.changes(&new);
         let pending = Snapshot::pending_of(target);
         if changes.is_empty() {

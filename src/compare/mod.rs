@@ -13,8 +13,8 @@
 //!     (1, Tensor::vector(&[3i64, 10, -20])),
 //! ];
 //! let limits = Limits::default();
-//! let run = Run::of_model(&model, &inputs, None, &limits)?;
-//! let again = Run::of_model(&model, &inputs, None, &limits)?;
+//! let run = Run::of_model(&model, &inputs, None, &limits, &mut [])?;
+//! let again = Run::of_model(&model, &inputs, None, &limits, &mut [])?;
 //! let comparison = compare(&run, &again, &|_, a, b| Tolerance::suited(a, b), &limits)?;
 //! assert!(comparison.is_equal());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -42,7 +42,7 @@ pub use reference::{Answer, Backend, Executed, Tap, ask};
 pub use reproduce::{Story, Written, reproduce, write_readme};
 pub use run::{Keep, Named, Run};
 pub use runs::{Allow, Compared, Comparison, compare, compare_layers, inputs_for};
-pub use search::{About, Blamed, Finding, Reference, Search, Slot, Verdict, search};
+pub use search::{About, Blamed, Finding, Reference, Search, Slot, Verdict, named_inputs, search};
 pub use source::{Runtime, RuntimeKind, Source};
 
 use names::by_id;

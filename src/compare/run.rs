@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::names::file_name;
 use super::{Names, by_id};
 use crate::error::{Error, Kind, Result, plain, quoted};
-use crate::exec::{Control, Observer};
+use crate::exec::{Control, Observer, joined};
 use crate::graph::{Body, Node};
 use crate::io::{self, npy, npz};
 use crate::limits::Limits;
@@ -207,7 +207,8 @@ impl Run {
     }
 
     /// Evaluates a model, and keeps the tensors of inner layers if asked: in memory up to
-    /// `in_memory` bytes, and above that in files of a folder, where there is one.
+    /// `in_memory` bytes, and above that in files of a folder, where there is one. Further observers
+    /// see the evaluation.
     ///
     /// # Errors
     /// As [`Model::evaluate_with`], and when a file cannot be written.
@@ -216,13 +217,12 @@ impl Run {
         inputs: &[(usize, Tensor)],
         keep: Option<&Keep<'_>>,
         limits: &Limits,
+        observers: &mut [&mut dyn Observer],
     ) -> Result<Self> {
         let mut recorder = keep.map(|keep| Recorder::new(model, keep));
         let given = inputs.iter().cloned();
-        let evaluated = match &mut recorder {
-            Some(recorder) => model.evaluate_with(given, limits, &mut [recorder]),
-            None => model.evaluate_with(given, limits, &mut []),
-        };
+        let own = recorder.as_mut().map(|own| own as &mut dyn Observer);
+        let evaluated = model.evaluate_with(given, limits, &mut joined(own, observers));
         let layers = match recorder {
             Some(recorder) => match recorder.failed {
                 Some(error) => return Err(error),

@@ -21,6 +21,7 @@ use super::walk::{Walker, Way};
 use super::{Answer, Backend, Compared, Comparison, Explanation, Named, Names, Run, pairs};
 use crate::edit::varying;
 use crate::error::{Error, Kind, LayerRef, Result};
+use crate::exec::Observer;
 use crate::graph::NodeId;
 use crate::limits::Limits;
 use crate::metrics::Difference;
@@ -137,7 +138,7 @@ pub struct About {
 }
 
 /// Searches the model for the first layer that is itself wrong. With `everything` every layer is
-/// looked at even where the outputs are equal.
+/// looked at even where the outputs are equal. Observers see each of its evaluations.
 ///
 /// # Errors
 /// When the reference fails, or has no tensors of inner layers; when time or memory ends.
@@ -148,8 +149,9 @@ pub fn search(
     allow: &Allow<'_>,
     everything: bool,
     limits: &Limits,
+    observers: &mut [&mut dyn Observer],
 ) -> Result<Search> {
-    let (outputs, error) = match Run::of_model(model, inputs, None, limits) {
+    let (outputs, error) = match Run::of_model(model, inputs, None, limits, observers) {
         Ok(run) => (Some(run), None),
         Err(error) if ended(&error) => return Err(error),
         Err(error) => (None, Some(error)),
@@ -180,7 +182,15 @@ pub fn search(
         ..Search::empty()
     };
     if !equal || everything {
-        searcher.layers(&mut reference, &mut search, inputs, allow, limits)?;
+        let names = searcher.names.clone();
+        let walker = Walker {
+            model,
+            inputs,
+            names: &names,
+            allow,
+            limits,
+        };
+        searcher.layers(&mut reference, &mut search, &walker, observers)?;
         if equal && search.wrong.is_empty() {
             search.verdict = Verdict::Equal;
         }
@@ -232,7 +242,7 @@ impl Searcher<'_> {
         let Reference::Runtime(backend, model, inputs) = reference else {
             return Ok(None);
         };
-        let answer = backend.evaluate(&named(model, inputs), &[], true)?;
+        let answer = backend.evaluate(&named_inputs(model, inputs), &[], true)?;
         self.asked += 1;
         let Answer {
             run,
@@ -271,7 +281,7 @@ impl Searcher<'_> {
                 let pairs: Vec<(Slot, Slot)> = wanted.iter().filter_map(pair).collect();
                 let theirs: Vec<Slot> = pairs.iter().map(|(_, theirs)| *theirs).collect();
                 let answer =
-                    backend.evaluate(&named(model, inputs), &layers.taps(&theirs), false)?;
+                    backend.evaluate(&named_inputs(model, inputs), &layers.taps(&theirs), false)?;
                 self.asked += 1;
                 for (slot, theirs) in pairs {
                     let name = layers.names[theirs.0.index()].get(theirs.1);
@@ -316,10 +326,10 @@ impl Searcher<'_> {
         &mut self,
         reference: &mut Reference<'_>,
         search: &mut Search,
-        inputs: &[(usize, Tensor)],
-        allow: &Allow<'_>,
-        limits: &Limits,
+        walker: &Walker<'_>,
+        observers: &mut [&mut dyn Observer],
     ) -> Result<()> {
+        let inputs = walker.inputs;
         let first = self.first();
         let known = self.read(reference, &first)?;
         if known.is_empty() && !first.is_empty() {
@@ -327,15 +337,7 @@ impl Searcher<'_> {
                 `ovir eval --dump '*' --to run.npz` makes a run that has them";
             return Err(Error::new(Kind::Input, message));
         }
-        let names = self.names.clone();
-        let walker = Walker {
-            model: self.model,
-            inputs,
-            names: &names,
-            allow,
-            limits,
-        };
-        let looked = look(&walker, &known, reference.saved(), search)?;
+        let looked = look(walker, &known, reference.saved(), search, observers)?;
         search.verdict = Verdict::Grown;
         let Some(culprit) = looked.first().cloned() else {
             return Ok(());
@@ -365,7 +367,7 @@ impl Searcher<'_> {
         }
         let closer = self.read(reference, &wanted)?;
         let mut inner = Search::empty();
-        let again = look(&walker, &closer, reference.saved(), &mut inner)?;
+        let again = look(walker, &closer, reference.saved(), &mut inner, observers)?;
         let inside = again
             .into_iter()
             .find(|finding| finding.slot.is_some_and(|(id, _)| part.contains(&id)));
@@ -438,9 +440,10 @@ fn look(
     known: &BTreeMap<Slot, Named>,
     bodies: Option<&Run>,
     search: &mut Search,
+    observers: &mut [&mut dyn Observer],
 ) -> Result<Vec<Finding>> {
-    let along = walker.walk(known, bodies, Way::Along)?;
-    let apart = walker.walk(known, bodies, Way::Apart)?;
+    let along = walker.walk(known, bodies, Way::Along, observers)?;
+    let apart = walker.walk(known, bodies, Way::Apart, observers)?;
     for error in [along.error, apart.error].into_iter().flatten() {
         if ended(&error) {
             return Err(error);
@@ -454,7 +457,7 @@ fn look(
         .filter(|f| f.clean && !f.compared.passes());
     let mut failing: Vec<Finding> = failing.collect();
     if failing.iter().any(|f| f.slot.is_some()) {
-        let moved = walker.walk(known, bodies, Way::Moved(apart.kept))?;
+        let moved = walker.walk(known, bodies, Way::Moved(apart.kept), observers)?;
         let moved: BTreeMap<Slot, Difference> = moved
             .findings
             .into_iter()
@@ -485,22 +488,14 @@ fn is_explained(finding: &Finding) -> bool {
     }
 }
 
-/// The inputs of a runtime with their names.
-fn named(model: &Model, inputs: &[(usize, Tensor)]) -> Vec<(String, Tensor)> {
-    let mut named: Vec<(usize, String, Tensor)> = inputs
-        .iter()
-        .map(|(index, tensor)| {
-            (
-                *index,
-                model.inputs()[*index].name().to_owned(),
-                tensor.clone(),
-            )
-        })
-        .collect();
-    named.sort_by_key(|(index, ..)| *index);
+/// The inputs of a runtime, in order, with their names.
+pub fn named_inputs(model: &Model, inputs: &[(usize, Tensor)]) -> Vec<(String, Tensor)> {
+    let mut sorted: Vec<&(usize, Tensor)> = inputs.iter().collect();
+    sorted.sort_by_key(|(index, _)| *index);
+    let name = |index: usize| model.inputs()[index].name().to_owned();
+    let named = sorted.into_iter();
     named
-        .into_iter()
-        .map(|(_, name, tensor)| (name, tensor))
+        .map(|(at, tensor)| (name(*at), tensor.clone()))
         .collect()
 }
 

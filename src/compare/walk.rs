@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{Compared, Named, Names, Run, by_id};
 use crate::error::{Error, Result};
-use crate::exec::{Control, Observer};
+use crate::exec::{Control, Observer, joined};
 use crate::graph::{Body, Node, NodeId};
 use crate::io::Generator;
 use crate::limits::Limits;
@@ -58,6 +58,7 @@ impl Walker<'_> {
         known: &BTreeMap<Slot, Named>,
         bodies: Option<&Run>,
         way: Way,
+        observers: &mut [&mut dyn Observer],
     ) -> Result<Walked> {
         let mut walk = Walk {
             walker: self,
@@ -76,9 +77,8 @@ impl Walker<'_> {
             failed: None,
         };
         let given = self.inputs.iter().cloned();
-        let evaluated = self
-            .model
-            .evaluate_with(given, self.limits, &mut [&mut walk]);
+        let all = &mut joined(Some(&mut walk), observers);
+        let evaluated = self.model.evaluate_with(given, self.limits, all);
         if let Some(error) = walk.failed {
             return Err(error);
         }

@@ -11,6 +11,7 @@ mod state;
 mod workspace;
 
 pub(crate) use awake::Pace;
+pub(crate) use observer::joined;
 pub use observer::{Control, Observer};
 pub(crate) use plan::Plan;
 pub(crate) use run::{Results, Run};

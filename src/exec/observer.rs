@@ -29,6 +29,18 @@ pub trait Observer {
     }
 }
 
+/// An observer, if there is one, and others behind it.
+pub(crate) fn joined<'o>(
+    own: Option<&'o mut dyn Observer>,
+    others: &'o mut [&mut dyn Observer],
+) -> Vec<&'o mut dyn Observer> {
+    let mut all: Vec<&mut dyn Observer> = own.into_iter().collect();
+    for observer in others {
+        all.push(&mut **observer);
+    }
+    all
+}
+
 /// What a run does next.
 #[derive(Debug, Clone, Default)]
 pub enum Control {

@@ -7,7 +7,7 @@ use super::snapshot::{InputRecord, OutputRecord, Snapshot, TensorRecord};
 use super::structure::{Structure, is_automatic, is_known, is_shown};
 use super::words::{Hash, number, quote};
 use crate::error::{Error, Kind, Result};
-use crate::exec::{Control, Observer};
+use crate::exec::{Control, Observer, joined};
 use crate::graph::{Body, Node, NodeId};
 use crate::io::{Value, Wanted};
 use crate::limits::Limits;
@@ -130,6 +130,19 @@ impl Snapshot {
     /// # Errors
     /// When the model cannot be evaluated on these inputs.
     pub fn record(model: &Model, inputs: &[GivenInput], options: &Options) -> Result<Self> {
+        Self::record_with(model, inputs, options, &mut [])
+    }
+
+    /// The same with further observers of the evaluation.
+    ///
+    /// # Errors
+    /// As [`Snapshot::record`], and when an observer stops the run.
+    pub fn record_with(
+        model: &Model,
+        inputs: &[GivenInput],
+        options: &Options,
+        observers: &mut [&mut dyn Observer],
+    ) -> Result<Self> {
         let structure = Structure::of(model, options.full_layers);
         let trace = options.trace && !options.compiled;
         let mut recorder = Recorder::new(model, structure, options);
@@ -141,11 +154,10 @@ impl Snapshot {
                 ..CompileOptions::default()
             };
             let mut request = model.compile(&compile)?.infer_request();
-            request.infer_with(given, limits, &mut [])?
-        } else if trace {
-            model.evaluate_with(given, limits, &mut [&mut recorder])?
+            request.infer_with(given, limits, observers)?
         } else {
-            model.evaluate_with(given, limits, &mut [])?
+            let own = trace.then_some(&mut recorder as &mut dyn Observer);
+            model.evaluate_with(given, limits, &mut joined(own, observers))?
         };
         let (structure, projections) = (&recorder.structure, recorder.projections);
         let outputs = outputs.into_tensors();

@@ -86,7 +86,7 @@ impl Backend for Fake {
             in_memory: u64::MAX,
             folder: None,
         };
-        let run = Run::of_model(&model, &given, Some(&keep), &limits)?;
+        let run = Run::of_model(&model, &given, Some(&keep), &limits, &mut [])?;
         let layers = taps.iter().filter_map(|tap| {
             let mut named = run.layer(&tap.layer)?.clone();
             named.names = vec![tap.key.clone()];
@@ -121,9 +121,18 @@ fn against_model(model: &Model, other: &Model, everything: bool) -> Search {
         in_memory: u64::MAX,
         folder: None,
     };
-    let run = Run::of_model(other, &input(), Some(&keep), &limits).expect("a run");
+    let run = Run::of_model(other, &input(), Some(&keep), &limits, &mut []).expect("a run");
     let reference = Reference::Saved(&run, Some(other));
-    search(model, &input(), reference, &suited, everything, &limits).expect("a search")
+    search(
+        model,
+        &input(),
+        reference,
+        &suited,
+        everything,
+        &limits,
+        &mut [],
+    )
+    .expect("a search")
 }
 
 fn layer(search: &Search) -> &Blamed {
@@ -233,7 +242,8 @@ fn a_runtime_is_asked_only_for_what_survives_and_then_inside() {
         };
         let (model, other, given) = (chain(fault), chain(""), input());
         let reference = Reference::Runtime(&mut fake, &other, &given);
-        let found = search(&model, &given, reference, &suited, false, &limits).expect("a search");
+        let found =
+            search(&model, &given, reference, &suited, false, &limits, &mut []).expect("a search");
         assert_eq!(layer(&found).alone.layer.name, name, "{fault}");
         assert_eq!(layer(&found).nodes.len(), 1, "{fault}");
         let fused = fault != "clamp";
@@ -259,7 +269,8 @@ fn a_fault_of_the_fusion_is_told_from_one_of_a_layer() {
     let (model, given) = (chain(""), input());
     let reference = Reference::Runtime(&mut fake, &model, &given);
     let limits = Limits::default();
-    let found = search(&model, &given, reference, &suited, false, &limits).expect("a search");
+    let found =
+        search(&model, &given, reference, &suited, false, &limits, &mut []).expect("a search");
     let Verdict::Fused(blamed) = &found.verdict else {
         panic!("{:?}", found.verdict)
     };
@@ -295,7 +306,7 @@ fn rounding_is_no_fault() {
         in_memory: u64::MAX,
         folder: None,
     };
-    let run = Run::of_model(&other, &given, Some(&keep), &limits).expect("a run");
+    let run = Run::of_model(&other, &given, Some(&keep), &limits, &mut []).expect("a run");
     // What another order of sums makes of it: `up` one unit off, `down` in no relation to it.
     let layers = run.layers().iter().map(|named| {
         let tensor = named.load(&limits).expect("in memory");
@@ -311,7 +322,8 @@ fn rounding_is_no_fault() {
     )];
     let run = Run::new("other", outputs, layers.collect());
     let reference = Reference::Saved(&run, Some(&other));
-    let found = search(&model, &given, reference, &suited, false, &limits).expect("a search");
+    let found =
+        search(&model, &given, reference, &suited, false, &limits, &mut []).expect("a search");
     assert!(
         matches!(found.verdict, Verdict::Grown),
         "{:?}",
@@ -346,9 +358,18 @@ fn other_shapes_are_a_fault_of_their_layer() {
         folder: None,
     };
     let other = build(1);
-    let run = Run::of_model(&other, &given, Some(&keep), &limits).expect("a run");
+    let run = Run::of_model(&other, &given, Some(&keep), &limits, &mut []).expect("a run");
     let reference = Reference::Saved(&run, Some(&other));
-    let found = search(&build(0), &given, reference, &suited, false, &limits).expect("a search");
+    let found = search(
+        &build(0),
+        &given,
+        reference,
+        &suited,
+        false,
+        &limits,
+        &mut [],
+    )
+    .expect("a search");
     assert_eq!(layer(&found).alone.layer.name, "sum");
     assert_eq!(layer(&found).explanation.constants[0].0, "axes");
     assert_eq!(found.wrong.len(), 1, "what follows is not clean");
@@ -363,7 +384,15 @@ fn a_run_without_inner_tensors_is_an_error() {
     )];
     let run = Run::new("saved", outputs, Vec::new());
     let reference = Reference::Saved(&run, None);
-    let error = search(&chain(""), &input(), reference, &suited, false, &limits);
+    let error = search(
+        &chain(""),
+        &input(),
+        reference,
+        &suited,
+        false,
+        &limits,
+        &mut [],
+    );
     let error = error.expect_err("nothing to search").to_string();
     assert!(
         error.contains("has none of the model's inner tensors"),
