@@ -7,6 +7,7 @@
 //! another command, or marked ```` ```console norun ````, does not run.
 //! `OVIR_UPDATE=1 cargo test` writes what the commands print, but for blocks that hold such marks.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -84,6 +85,14 @@ fn provide(command: &str, folder: &Path) {
     }
 }
 
+/// Where programs are looked for: `ovir` is one of them, for scripts that call it.
+fn with_ovir() -> OsString {
+    let own = Path::new(env!("CARGO_BIN_EXE_ovir")).parent();
+    let others = std::env::var_os("PATH").unwrap_or_default();
+    let folders = own.map(Path::to_owned).into_iter();
+    std::env::join_paths(folders.chain(std::env::split_paths(&others))).expect("paths")
+}
+
 /// What a command prints, and its exit code.
 fn run(command: &str, folder: &Path) -> (Vec<String>, Option<i32>) {
     provide(command, folder);
@@ -93,6 +102,7 @@ fn run(command: &str, folder: &Path) -> (Vec<String>, Option<i32>) {
         .current_dir(folder)
         .env("NO_COLOR", "1")
         .env("COLUMNS", "100")
+        .env("PATH", with_ovir())
         .output()
         .expect("the binary runs");
     let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
