@@ -9,6 +9,8 @@ use ovir::io::{npz, read_all};
 use ovir::tensor::Tensor;
 use serde_json::Value;
 
+use crate::support::project;
+
 fn ovir(folder: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_ovir"))
         .current_dir(folder)
@@ -413,4 +415,35 @@ fn random_inputs_are_the_same_each_time_and_can_be_kept() {
         1,
     );
     assert_ne!(first["outputs"], third["outputs"]);
+}
+
+#[test]
+fn random_inputs_of_one_shape_and_seed_are_not_equal() {
+    let folder = folder();
+    let path = folder.path();
+    let model = project("ir-samples/ops/matrix/einsum-7/example-9.xml");
+    let model = model.to_str().expect("UTF-8");
+    let kept = |more: &[&str]| {
+        let arguments = [
+            "compare",
+            model,
+            model,
+            "--save-inputs",
+            "kept.npz",
+            "--json",
+        ];
+        json(path, &[&arguments, more].concat(), 0);
+        read_all(&path.join("kept.npz"), &Limits::default()).expect("tensors")
+    };
+    let kept_seven = kept(&["-i", "0=random:seed=7", "-i", "1=random:seed=7"]);
+    let [(_, first), (_, second)] = kept_seven.as_slice() else {
+        panic!("two inputs");
+    };
+    assert_eq!(first.shape(), second.shape());
+    assert_ne!(first, second);
+    // Nor those that nobody gave, nor of seeds whose difference is that of the positions.
+    for more in [&[][..], &["-i", "0=random:seed=1", "-i", "1=random:seed=0"]] {
+        let kept = kept(more);
+        assert_ne!(kept[0].1, kept[1].1, "{more:?}");
+    }
 }

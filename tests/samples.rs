@@ -102,13 +102,7 @@ pub(crate) fn inputs(model: &Model, path: &Path) -> Vec<(String, Tensor)> {
         let index = model
             .find_input(&name)
             .unwrap_or_else(|| panic!("no input {name}"));
-        let expected = model.input_type(index).expect("an inferred input");
-        let wanted = Wanted {
-            element_type: expected.element_type,
-            shape: &expected.shape,
-            range: model.allowed_values(index),
-        };
-        let tensor = value.load(&wanted, &Limits::default());
+        let tensor = value.load(&Wanted::by(model, index), &Limits::default());
         (name, tensor.expect("a value for the input"))
     };
     values.into_iter().map(load).collect()

@@ -28,8 +28,11 @@ pub(super) struct Args {
     /// bytes of the elements). A prefix says the element type or the shape where the model leaves
     /// them open: `f32:[1,2]`, `[2,3]:zeros`, `i64[2,3]:random`.
     ///
+    /// Random inputs of the same seed (0, unless `seed=` gives another) are not equal: the input at
+    /// position N, counted from 0, is made from the seed plus N times 1000003.
+    ///
     /// An .npz, .safetensors or .json file alone fills every input that has an entry of its name
-    /// or index.
+    /// or index. Seeds in it are taken as they are.
     #[arg(short, long = "input", value_name = "NAME=VALUE|FILE")]
     inputs: Vec<String>,
     /// Write the outputs to an .npz, .npy (one output) or .safetensors file

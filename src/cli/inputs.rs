@@ -8,7 +8,7 @@ use crate::error::{Error, Kind, quoted};
 use crate::io::{self, IoError, Value, Wanted, json};
 use crate::limits::Limits;
 use crate::model::{Model, PortKey};
-use crate::tensor::{PartialShape, Tensor};
+use crate::tensor::Tensor;
 
 /// Where an input comes from.
 enum Given {
@@ -29,7 +29,7 @@ pub(super) fn read(
             Some((index, value)) => {
                 let name = || quoted(model.inputs()[index].name());
                 let value = Value::parse(value).map_err(|e| input_error(&name(), &e))?;
-                given[index] = Some(Given::Value(value));
+                given[index] = Some(Given::Value(value.for_input(index)));
             }
             None => read_file(model, Path::new(option), limits, &mut given)?,
         }
@@ -50,14 +50,15 @@ pub(super) fn sources(model: &Model, options: &[String]) -> Vec<(usize, String)>
     const LONGEST: usize = 80;
     let source = |option: &String| {
         let (index, text) = split(model, option).ok()??;
-        let value = Value::parse(text).ok()?;
+        let value = Value::parse(text).ok()?.for_input(index);
+        let text = value.random_text().unwrap_or_else(|| text.to_owned());
         let short = value.file().is_none() && text.len() <= LONGEST;
-        Some((index, if short { text } else { "given" }.to_owned()))
+        Some((index, if short { text } else { "given".to_owned() }))
     };
     options.iter().filter_map(source).collect()
 }
 
-/// Random values for the inputs that have none, of a seed each.
+/// Random values for the inputs that have none, as `random:seed=SEED` makes them.
 pub(super) fn random_where_missing(
     model: &Model,
     mut given: Vec<(usize, Tensor)>,
@@ -75,13 +76,7 @@ pub(super) fn random_where_missing(
 }
 
 fn load(model: &Model, index: usize, given: Given, limits: &Limits) -> Result<Tensor, Failure> {
-    let any = crate::op::Output::new(Default::default(), PartialShape::dynamic());
-    let expected = model.input_type(index).unwrap_or(&any);
-    let wanted = Wanted {
-        element_type: expected.element_type,
-        shape: &expected.shape,
-        range: model.allowed_values(index),
-    };
+    let wanted = Wanted::by(model, index);
     let tensor = match given {
         Given::Value(value) => value.load(&wanted, limits),
         Given::Tensor(tensor) => io::adapt(&tensor, wanted.element_type),

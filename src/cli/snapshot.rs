@@ -205,13 +205,7 @@ fn again(
     what: &str,
     limits: &Limits,
 ) -> Result<GivenInput, Failure> {
-    let any = crate::op::Output::new(Default::default(), crate::tensor::PartialShape::dynamic());
-    let inferred = model.input_type(index).unwrap_or(&any);
-    let wanted = Wanted {
-        element_type: inferred.element_type,
-        shape: &inferred.shape,
-        range: model.allowed_values(index),
-    };
+    let wanted = Wanted::by(model, index);
     let typed = Value::parse(&format!("{what}:{source}"));
     let value = typed.or_else(|_| Value::parse(source));
     let tensor = value

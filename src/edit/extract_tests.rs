@@ -145,12 +145,7 @@ fn layer_by_layer(sample: &str) {
     let values = json::read(&path.with_extension("inputs.json"), &limits).expect("inputs");
     let inputs = values.into_iter().map(|(name, value)| {
         let index = model.find_input(&name).expect("an input");
-        let expected = model.input_type(index).expect("inferred");
-        let wanted = Wanted {
-            element_type: expected.element_type,
-            shape: &expected.shape,
-            range: None,
-        };
+        let wanted = Wanted::by(&model, index);
         (index, value.load(&wanted, &limits).expect("a tensor"))
     });
     let mut all = All::default();

@@ -38,8 +38,8 @@ use std::path::Path;
 pub use adapt::adapt;
 pub(crate) use codes::code_type;
 pub use error::{IoError, IoErrorKind};
-pub(crate) use random::Generator;
 pub use random::Random;
+pub(crate) use random::{Generator, input_seed};
 pub use value::{Value, Wanted};
 
 use crate::Limits;

@@ -4,6 +4,8 @@
 //! The generator is splitmix64 (Steele, Lea, Flood 2014): the state grows by
 //! `0x9e3779b97f4a7c15`, and each number is the state mixed. The seed is the first state.
 
+use std::fmt;
+
 use super::number::{integer_range, write_floats, write_integers};
 use super::{IoError, file};
 use crate::Limits;
@@ -21,6 +23,24 @@ pub struct Random {
     pub min: Option<String>,
     /// The largest integer, or the number that floats stay below.
     pub max: Option<String>,
+}
+
+/// The seed of the input at a position, from the one that is given for all: inputs of one shape are
+/// not to be equal. That of the first is the given one; no seeds that people choose are so far apart.
+pub(crate) fn input_seed(seed: u64, position: usize) -> u64 {
+    seed.wrapping_add(1_000_003u64.wrapping_mul(position as u64))
+}
+
+impl fmt::Display for Random {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "random:seed={}", self.seed)?;
+        for (name, bound) in [("min", &self.min), ("max", &self.max)] {
+            if let Some(bound) = bound {
+                write!(f, ",{name}={bound}")?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Splitmix64.

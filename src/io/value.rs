@@ -11,15 +11,20 @@
 //!
 //! The prefix is optional and ends in a colon; it says the element type, the shape or both where
 //! the model leaves them open, and must agree with the model where it does not.
+//!
+//! Random elements follow from the seed alone. Inputs of a model that were given the same seed have
+//! one each, see [`Value::for_input`].
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::LazyLock;
 
 use super::literal::{self, Literal};
 use super::number::{integer_range, lost, write_floats};
-use super::random::Random;
+use super::random::{Random, input_seed};
 use super::{IoError, adapt, file, npy, npz, raw, safetensors};
 use crate::Limits;
+use crate::model::Model;
 use crate::tensor::{ElementType, PartialShape, Shape, Tensor, convert};
 
 /// What an input is to be.
@@ -31,6 +36,19 @@ pub struct Wanted<'a> {
     pub shape: &'a PartialShape,
     /// The integers that random elements are taken from, both ends included.
     pub range: Option<(i64, i64)>,
+}
+
+impl<'a> Wanted<'a> {
+    /// What an input of a model is to be: anything, where the model does not say.
+    pub fn by(model: &'a Model, input: usize) -> Self {
+        static ANY: LazyLock<PartialShape> = LazyLock::new(PartialShape::dynamic);
+        let inferred = model.input_type(input);
+        Self {
+            element_type: inferred.map(|t| t.element_type).unwrap_or_default(),
+            shape: inferred.map_or(&ANY, |t| &t.shape),
+            range: model.allowed_values(input),
+        }
+    }
 }
 
 /// A description of a tensor: where its elements come from, and what was said of its type.
@@ -128,6 +146,27 @@ impl Value {
             _ => {}
         }
         self
+    }
+
+    /// The value for the input of a model at a position: random elements get a seed of their own, the
+    /// given one plus 1000003 times the position, so that equal seeds do not make equal inputs.
+    pub fn for_input(mut self, position: usize) -> Self {
+        if let Source::Random(random) = &mut self.source {
+            random.seed = input_seed(random.seed, position);
+        }
+        self
+    }
+
+    /// The text that makes the same random elements again, if they are random.
+    pub fn random_text(&self) -> Option<String> {
+        let Source::Random(random) = &self.source else {
+            return None;
+        };
+        let ty = self.element_type.map(|ty| ty.to_string());
+        let shape = self.shape.as_ref().map(|shape| shape.to_string());
+        let prefix: String = ty.into_iter().chain(shape).collect();
+        let colon = if prefix.is_empty() { "" } else { ":" };
+        Some(format!("{prefix}{colon}{random}"))
     }
 
     /// The file the value comes from, if it does.

@@ -9,7 +9,7 @@ use super::words::{Hash, number, quote};
 use crate::error::{Error, Kind, Result};
 use crate::exec::{Control, Observer, joined};
 use crate::graph::{Body, Node, NodeId};
-use crate::io::{Value, Wanted};
+use crate::io::{Value, Wanted, input_seed};
 use crate::limits::Limits;
 use crate::metrics::{Sketch, Statistics};
 use crate::model::{CompileOptions, Model};
@@ -103,18 +103,13 @@ impl GivenInput {
                 format!("input {}: {message}", crate::error::quoted(name)),
             )
         };
-        let inferred = model
-            .input_type(index)
-            .ok_or_else(|| wrong("there is none"))?;
-        let source = format!("random:seed={}", seed.wrapping_add(index as u64));
-        let wanted = Wanted {
-            element_type: inferred.element_type,
-            shape: &inferred.shape,
-            range: model.allowed_values(index),
-        };
+        if model.input_type(index).is_none() {
+            return Err(wrong("there is none"));
+        }
+        let source = format!("random:seed={}", input_seed(seed, index));
         let value = source
             .parse::<Value>()
-            .and_then(|value| value.load(&wanted, limits));
+            .and_then(|value| value.load(&Wanted::by(model, index), limits));
         let tensor = value.map_err(|e| wrong(&e.to_string()))?;
         Ok(Self {
             index,

@@ -103,6 +103,13 @@ fn random_values() {
     let b = load("random:seed=7,min=3,max=4", I64, "100").expect("random");
     let b = b.as_slice::<i64>().expect("i64");
     assert!(b.contains(&3) && b.contains(&4) && b.iter().all(|x| (3..=4).contains(x)));
+    let value = |text: &str| Value::parse(text).expect("a value");
+    assert_eq!(value("random:seed=7").for_input(0), value("random:seed=7"));
+    let third = value("f32[2,3]:random:seed=7,max=0.5").for_input(2);
+    let text = "f32[2,3]:random:seed=2000013,max=0.5";
+    assert_eq!(third.random_text().as_deref(), Some(text));
+    assert_eq!(third, value(text));
+    assert_eq!(value("zeros").for_input(2).random_text(), None);
     for text in [
         "random:",
         "random:seed",
