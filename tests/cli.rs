@@ -1,24 +1,16 @@
 //! The command line as a user meets it: what it prints, where, and the exit code.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 
 use ovir::Limits;
 use ovir::io::{npy, npz, read_all, safetensors};
 use ovir::tensor::{ElementType, Tensor};
 
+use crate::program::ovir;
 use crate::support::project;
 
 const GATHER: &str = "ir-samples/ops/movement/gather-8/example-7.xml";
-
-fn ovir(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_ovir"))
-        .current_dir(project(""))
-        .args(arguments)
-        .env("NO_COLOR", "1")
-        .output()
-        .expect("the binary runs")
-}
 
 fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).expect("UTF-8")

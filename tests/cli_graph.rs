@@ -2,25 +2,16 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
 
 use serde_json::Value;
 
+use crate::program::ovir;
 use crate::support::project;
 
 const MODEL: &str = "docs/guide/models/classifier.xml";
 const QUANTISED: &str = "docs/guide/models/classifier-int8.xml";
 const IMAGE: &str = "image=docs/guide/models/image.npy";
 const LOOP: &str = "ir-samples/ops/infrastructure/loop-5/example-1.xml";
-
-fn ovir(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_ovir"))
-        .current_dir(project(""))
-        .args(arguments)
-        .env("NO_COLOR", "1")
-        .output()
-        .expect("the binary runs")
-}
 
 /// Draws a model into a folder of its own, and gives what was printed and what was written.
 fn draw(file: &str, arguments: &[&str]) -> (String, String) {

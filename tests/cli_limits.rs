@@ -3,18 +3,15 @@
 use std::fs;
 use std::process::{Command, Output};
 
+use crate::program::command;
 use crate::support::project;
 
 const GATHER: &str = "ir-samples/ops/movement/gather-8/example-7.xml";
 
-fn ovir(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_ovir"));
-    command.current_dir(project("")).args(arguments);
-    command
-}
-
 fn fails(arguments: &[&str], code: i32) -> String {
-    let output: Output = ovir(arguments).output().expect("the binary runs");
+    let output: Output = command(&project(""), arguments)
+        .output()
+        .expect("the binary runs");
     let text = String::from_utf8(output.stderr).expect("UTF-8");
     assert_eq!(output.status.code(), Some(code), "{text}");
     text
@@ -81,7 +78,13 @@ fn limits_by_name() {
     all.extend(inputs);
     fails(&all, 5);
     all[4] = "output-bytes=1KiB";
-    assert!(ovir(&all).output().expect("runs").status.success());
+    assert!(
+        command(&project(""), &all)
+            .output()
+            .expect("runs")
+            .status
+            .success()
+    );
 }
 
 #[test]
@@ -118,7 +121,7 @@ mod signals {
 
     /// Starts an evaluation, and waits until it handles signals.
     fn start(arguments: &[&str]) -> Child {
-        let mut command = ovir(arguments);
+        let mut command = command(&project(""), arguments);
         let mut child = command.stderr(Stdio::piped()).spawn().expect("starts");
         let caught = |child: &Child| {
             let status = fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;

@@ -1,21 +1,12 @@
 //! `ovir profile`, `ovir memory`, completions and manual pages as a user meets them.
 
 use std::fs;
-use std::process::{Command, Output};
 
 use serde_json::Value;
 
-use crate::support::project;
+use crate::program::ovir;
 
 const MODEL: &str = "docs/guide/models/classifier.xml";
-
-fn ovir(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_ovir"))
-        .current_dir(project(""))
-        .args(arguments)
-        .output()
-        .expect("the binary runs")
-}
 
 fn ok(arguments: &[&str]) -> String {
     let output = ovir(arguments);

@@ -2,23 +2,14 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
 
 use ovir::Limits;
 use ovir::io::{npz, read_all};
 use ovir::tensor::Tensor;
 use serde_json::Value;
 
+use crate::program::ovir_in as ovir;
 use crate::support::project;
-
-fn ovir(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_ovir"))
-        .current_dir(folder)
-        .args(arguments)
-        .env("NO_COLOR", "1")
-        .output()
-        .expect("the binary runs")
-}
 
 /// What a call prints, and where, with its exit code.
 fn call(folder: &Path, arguments: &[&str], code: i32) -> (String, String) {

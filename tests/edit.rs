@@ -1,20 +1,13 @@
 //! `ovir extract`, `reduce` and `edit` as a user meets them.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 
 use ovir::graph::{Builder, Port};
 use ovir::io::{npz, read_all};
 use ovir::tensor::{ElementType, Tensor};
 use ovir::{Limits, Model};
 
-fn ovir(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_ovir"))
-        .args(arguments)
-        .env("NO_COLOR", "1")
-        .output()
-        .expect("the binary runs")
-}
+use crate::program::ovir;
 
 /// What a call with this exit code prints, and what it says of an error.
 fn call(arguments: &[&str], code: i32) -> (String, String) {
@@ -23,6 +16,15 @@ fn call(arguments: &[&str], code: i32) -> (String, String) {
     let (out, err) = (text(output.stdout), text(output.stderr));
     assert_eq!(output.status.code(), Some(code), "{out}{err}");
     (out, err)
+}
+
+/// Calls that fail: more arguments, the exit code, and a phrase of the error. Nothing is written.
+fn fail(arguments: &[&str], cases: &[(&[&str], i32, &str)], unwritten: &Path) {
+    for (more, code, phrase) in cases {
+        let (_, err) = call(&[arguments, more].concat(), *code);
+        assert!(err.contains(phrase), "{more:?}: {err}");
+        assert!(!unwritten.exists(), "{more:?}");
+    }
 }
 
 fn json(arguments: &[&str]) -> serde_json::Value {
@@ -155,12 +157,7 @@ fn wrong_ends_of_a_part_are_told() {
             "no input \"y\"",
         ),
     ];
-    for (more, code, phrase) in cases {
-        let arguments = [&["extract", text(&model), "-o", text(&part)], more].concat();
-        let (_, err) = call(&arguments, code);
-        assert!(err.contains(phrase), "{more:?}: {err}");
-        assert!(!part.exists());
-    }
+    fail(&["extract", text(&model), "-o", text(&part)], &cases, &part);
 }
 
 /// A command that fails where a model has a layer of a type.
@@ -260,20 +257,15 @@ fn checks_that_cannot_be_used_are_told() {
         ),
         (&["--check", "false {}", "-i", "q=1"], 3, "no input \"q\""),
     ];
-    for (more, code, phrase) in cases {
-        let mut arguments = vec![
-            "reduce",
-            text(&model),
-            "-i",
-            "x=random",
-            "-o",
-            text(&result),
-        ];
-        arguments.extend(more);
-        let (_, err) = call(&arguments, code);
-        assert!(err.contains(phrase), "{more:?}: {err}");
-        assert!(!result.join("model.xml").exists());
-    }
+    let call = [
+        "reduce",
+        text(&model),
+        "-i",
+        "x=random",
+        "-o",
+        text(&result),
+    ];
+    fail(&call, &cases, &result.join("model.xml"));
 }
 
 #[test]

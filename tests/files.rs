@@ -4,25 +4,13 @@
 use std::io::{Read, Write};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
+use crate::program::{command, ovir};
 use crate::support::project;
 
 const GATHER: &str = "ir-samples/ops/movement/gather-8/example-7.xml";
 const INPUTS: [&str; 4] = ["-i", "data=[1,2,3,4,5]", "-i", "indices=[3,10,-20]"];
-
-fn command(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_ovir"));
-    command
-        .current_dir(project(""))
-        .args(arguments)
-        .env("NO_COLOR", "1");
-    command
-}
-
-fn ovir(arguments: &[&str]) -> Output {
-    command(arguments).output().expect("the binary runs")
-}
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).expect("UTF-8")
@@ -247,7 +235,7 @@ fn a_closed_pipe_ends_a_command_in_silence() {
         &["ops", "--json"],
         &["inspect", GATHER],
     ] {
-        let mut child = command(arguments)
+        let mut child = command(&project(""), arguments)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -266,7 +254,7 @@ fn what_cannot_be_written_is_an_error_with_its_path() {
     let (_home, at) = home();
     let full = || std::fs::File::options().write(true).open("/dev/full");
     for arguments in [&["ops"][..], &["inspect", GATHER, "--json"]] {
-        let output = command(arguments)
+        let output = command(&project(""), arguments)
             .stdout(full().expect("the device"))
             .stderr(Stdio::piped())
             .output()
@@ -365,7 +353,7 @@ fn standard_input_is_an_input() {
         "-i",
         "indices=[3,10,-20]",
     ];
-    let mut child = command(&arguments)
+    let mut child = command(&project(""), &arguments)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()

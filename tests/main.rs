@@ -44,6 +44,8 @@ mod files;
 #[cfg(feature = "cli")]
 mod guide;
 #[cfg(feature = "cli")]
+mod program;
+#[cfg(feature = "cli")]
 mod schema;
 #[cfg(feature = "cli")]
 mod schemas;

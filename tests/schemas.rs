@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
 
 use serde_json::Value;
 
 use crate::guide::words;
+use crate::program::ovir;
 use crate::schema::validate;
 use crate::support::{files, project};
 
@@ -194,14 +194,6 @@ const LINES: &[Line] = &[
     line("ops", "ops"),
     line("ops", "ops --onnx"),
 ];
-
-fn ovir(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_ovir"))
-        .current_dir(project(""))
-        .args(arguments)
-        .output()
-        .expect("the binary runs")
-}
 
 fn read(path: &Path) -> Value {
     let text = fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));

@@ -2,12 +2,12 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
 
 use ovir::io::npz;
 use ovir::{Limits, Model};
 use serde_json::Value;
 
+use crate::program::ovir_in as ovir;
 use crate::support::project;
 
 /// Squares, their squares, zeros, and zeros by zeros.
@@ -41,16 +41,6 @@ const POWERS: &str = r#"<?xml version="1.0"?>
 <edge from-layer="4" from-port="2" to-layer="5" to-port="0"/>
 <edge from-layer="2" from-port="2" to-layer="6" to-port="0"/>
 </edges></net>"#;
-
-fn ovir(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_ovir"))
-        .current_dir(folder)
-        .args(arguments)
-        .env("NO_COLOR", "1")
-        .env("LC_ALL", "C")
-        .output()
-        .expect("the binary runs")
-}
 
 /// What a call prints, with its exit code.
 fn run(folder: &Path, arguments: &[&str]) -> (i32, String) {

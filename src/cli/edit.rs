@@ -74,8 +74,7 @@ fn share(text: &str) -> Result<f64, String> {
 }
 
 pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
-    let limits = args.model.limits.begin()?;
-    let original = Model::read_with(&args.model.model, &limits)?;
+    let (limits, original) = args.model.read()?;
     let before = reshaped(args, &original, &limits)?;
     let (after, changes) = changed(args, &before, &limits)?;
     let tolerance = args.tolerance.unwrap_or(match args.precision {

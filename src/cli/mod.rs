@@ -48,7 +48,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::error::{Error, Kind, one_line, plain};
-use crate::model::Inspection;
+use crate::limits::Limits;
+use crate::model::{Inspection, Model};
 use json::print_json;
 
 /// Read, check and evaluate OpenVINO IR and ONNX models, without the C++ runtime.
@@ -114,6 +115,15 @@ struct ModelArg {
     model: PathBuf,
     #[command(flatten)]
     limits: limits::LimitArgs,
+}
+
+impl ModelArg {
+    /// Begins the limits, and reads the model under them.
+    fn read(&self) -> Result<(Limits, Model), Failure> {
+        let limits = self.limits.begin()?;
+        let model = Model::read_with(&self.model, &limits)?;
+        Ok((limits, model))
+    }
 }
 
 /// Why a command ends without its result.

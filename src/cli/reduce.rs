@@ -12,7 +12,6 @@ use super::table::grouped;
 use super::{Failure, ModelArg, Outcome, inputs, print_json, shown};
 use crate::edit::{self, Check, Reduction, Reproduction, Stage, Stripped, Verdict};
 use crate::error::{Error, Kind, Result, plain};
-use crate::model::Model;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -59,8 +58,7 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
         let message = "--check names no `{}`, which stands for the model in the command";
         return Err(Failure::Usage(message.to_owned()));
     }
-    let limits = args.model.limits.begin()?;
-    let model = Model::read_with(&args.model.model, &limits)?;
+    let (limits, model) = args.model.read()?;
     let given = inputs::read(&model, &args.inputs, &limits)?;
     std::fs::create_dir_all(&args.output).map_err(|error| {
         let message = format!("{}: {error}", shown(&args.output));

@@ -28,8 +28,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
-    let limits = args.model.limits.begin()?;
-    let model = Model::read_with(&args.model.model, &limits)?;
+    let (limits, model) = args.model.read()?;
     let model = reshaped(model, &args.shapes, &limits)?;
     let rows: Vec<Row<'_>> = model
         .graph()

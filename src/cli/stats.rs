@@ -78,8 +78,7 @@ enum Sort {
 }
 
 pub(super) fn run(args: &Args, out: &mut dyn Write) -> Outcome {
-    let limits = args.model.limits.begin()?;
-    let model = Model::read_with(&args.model.model, &limits)?;
+    let (limits, model) = args.model.read()?;
     model.check_supported()?;
     let given = inputs::read(&model, &args.inputs, &limits)?;
     let given = inputs::random_where_missing(&model, given, 0, &limits)?;

@@ -11,8 +11,8 @@ mod state;
 mod workspace;
 
 pub(crate) use awake::Pace;
-pub(crate) use observer::joined;
 pub use observer::{Control, Observer};
+pub(crate) use observer::{Whereabouts, joined};
 pub(crate) use plan::Plan;
 pub(crate) use run::{Results, Run};
 pub(crate) use state::State;

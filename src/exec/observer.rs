@@ -1,6 +1,8 @@
 //! Everything that looks at a run is an observer of it.
 
-use crate::graph::{Body, Node};
+use std::collections::HashMap;
+
+use crate::graph::{Body, Graph, Node, NodeId};
 use crate::tensor::Tensor;
 
 /// Watches a run, layer by layer. A run without observers pays nothing for them.
@@ -39,6 +41,38 @@ pub(crate) fn joined<'o>(
         all.push(&mut **observer);
     }
     all
+}
+
+/// Where an observed evaluation is: in which graph, and which of its nodes a layer is.
+#[derive(Debug)]
+pub(crate) struct Whereabouts {
+    ids: Vec<HashMap<u64, NodeId>>,
+    within: Vec<usize>,
+}
+
+impl Whereabouts {
+    pub(crate) fn new(graphs: &[Graph]) -> Self {
+        let ids = |graph: &Graph| graph.nodes().map(|(id, node)| (node.id(), id)).collect();
+        Self {
+            ids: graphs.iter().map(ids).collect(),
+            within: Vec::new(),
+        }
+    }
+
+    pub(crate) fn enter(&mut self, body: &Body) {
+        self.within.push(body.graph);
+    }
+
+    pub(crate) fn leave(&mut self) {
+        self.within.pop();
+    }
+
+    /// The graph and the node of a layer that is evaluated now.
+    pub(crate) fn find(&self, node: &Node) -> Option<(usize, NodeId)> {
+        let graph = self.within.last().copied().unwrap_or(0);
+        let &id = self.ids.get(graph)?.get(&node.id())?;
+        Some((graph, id))
+    }
 }
 
 /// What a run does next.

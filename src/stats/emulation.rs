@@ -7,7 +7,7 @@ use std::thread;
 use super::distance::Distance;
 use super::survey::Survey;
 use crate::error::{Error, Kind, Result};
-use crate::exec::{Control, Observer};
+use crate::exec::{Control, Observer, Whereabouts};
 use crate::graph::{Body, Node, NodeId};
 use crate::limits::Limits;
 use crate::model::Model;
@@ -54,14 +54,11 @@ pub fn emulate(
     limits: &Limits,
 ) -> Result<Emulation> {
     let (sender, receiver) = sync_channel(0);
-    let ids = model.graphs().iter();
-    let ids = ids.map(|graph| graph.nodes().map(|(id, node)| (node.id(), id)).collect());
     let mut rounding = Rounding {
         model,
         element_type,
         ignored,
-        within: Vec::new(),
-        ids: ids.collect(),
+        place: Whereabouts::new(model.graphs()),
         truth: receiver,
         layers: HashMap::new(),
     };
@@ -171,8 +168,7 @@ struct Rounding<'m> {
     model: &'m Model,
     element_type: ElementType,
     ignored: &'m HashSet<(usize, NodeId)>,
-    within: Vec<usize>,
-    ids: Vec<HashMap<u64, NodeId>>,
+    place: Whereabouts,
     truth: Receiver<(u64, Vec<Tensor>)>,
     layers: HashMap<(NodeId, usize), Distance>,
 }
@@ -198,16 +194,15 @@ impl Rounding<'_> {
 
 impl Observer for Rounding<'_> {
     fn enter(&mut self, _: &Node, body: &Body, _: u64) {
-        self.within.push(body.graph);
+        self.place.enter(body);
     }
 
     fn leave(&mut self, _: &Node, _: &Body, _: u64) {
-        self.within.pop();
+        self.place.leave();
     }
 
     fn after(&mut self, node: &Node, outputs: &[Tensor]) -> Control {
-        let graph = self.within.last().copied().unwrap_or(0);
-        let Some(&id) = self.ids.get(graph).and_then(|ids| ids.get(&node.id())) else {
+        let Some((graph, id)) = self.place.find(node) else {
             return Control::Continue;
         };
         if !outputs

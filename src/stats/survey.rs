@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::exec::{Control, Observer};
+use crate::exec::{Control, Observer, Whereabouts};
 use crate::graph::{Body, BodyKind, Node, NodeId};
 use crate::metrics::{Histogram, Statistics};
 use crate::model::Model;
@@ -42,8 +42,9 @@ pub struct LayerStatistics {
 #[derive(Debug)]
 pub struct Survey<'m> {
     model: &'m Model,
-    ids: Vec<HashMap<u64, NodeId>>,
-    within: Vec<(usize, String)>,
+    place: Whereabouts,
+    /// What is put before names in each of the bodies around.
+    prefixes: Vec<String>,
     layers: Vec<LayerStatistics>,
     positions: HashMap<(usize, NodeId, usize), usize>,
     /// Whether the last evaluation gave NaN, and infinities.
@@ -55,12 +56,10 @@ pub struct Survey<'m> {
 impl<'m> Survey<'m> {
     /// An observer for one evaluation of a model: not of its compiled form, whose layers are others.
     pub fn new(model: &'m Model) -> Self {
-        let ids = model.graphs().iter();
-        let ids = ids.map(|graph| graph.nodes().map(|(id, node)| (node.id(), id)).collect());
         Self {
             model,
-            ids: ids.collect(),
-            within: Vec::new(),
+            place: Whereabouts::new(model.graphs()),
+            prefixes: Vec::new(),
             layers: Vec::new(),
             positions: HashMap::new(),
             odd: HashMap::new(),
@@ -103,11 +102,7 @@ impl<'m> Survey<'m> {
             }
             None => {
                 let position = self.layers.len();
-                let prefix: String = self
-                    .within
-                    .iter()
-                    .map(|(_, prefix)| prefix.as_str())
-                    .collect();
+                let prefix = self.prefixes.concat();
                 self.layers.push(LayerStatistics {
                     graph,
                     node: id,
@@ -147,23 +142,24 @@ impl Observer for Survey<'_> {
         /// Names of deep bodies are cut, at the outside.
         const MOST_NAMED: usize = 16;
         let prefix = match body.kind {
-            _ if self.within.len() >= MOST_NAMED => String::new(),
+            _ if self.prefixes.len() >= MOST_NAMED => String::new(),
             BodyKind::Body => format!("{}/", node.name()),
             kind => format!("{}/{}/", node.name(), kind.tag()),
         };
-        self.within.push((body.graph, prefix));
+        self.prefixes.push(prefix);
+        self.place.enter(body);
     }
 
     fn leave(&mut self, _: &Node, _: &Body, _: u64) {
-        self.within.pop();
+        self.prefixes.pop();
+        self.place.leave();
     }
 
     fn after(&mut self, node: &Node, outputs: &[Tensor]) -> Control {
-        let graph = self.within.last().map_or(0, |(graph, _)| *graph);
         if node.role() == Role::Result {
             return Control::Continue;
         }
-        if let Some(&id) = self.ids.get(graph).and_then(|ids| ids.get(&node.id())) {
+        if let Some((graph, id)) = self.place.find(node) {
             debug_assert!(graph < self.model.graphs().len());
             for (output, tensor) in outputs.iter().enumerate() {
                 self.count(graph, id, node, output, tensor);

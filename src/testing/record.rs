@@ -7,7 +7,7 @@ use super::snapshot::{InputRecord, OutputRecord, Snapshot, TensorRecord};
 use super::structure::{Structure, is_automatic, is_known, is_shown};
 use super::words::{Hash, number, quote};
 use crate::error::{Error, Kind, Result};
-use crate::exec::{Control, Observer, joined};
+use crate::exec::{Control, Observer, Whereabouts, joined};
 use crate::graph::{Body, Node, NodeId};
 use crate::io::{Value, Wanted, input_seed};
 use crate::limits::Limits;
@@ -197,8 +197,7 @@ struct Seen {
 struct Recorder<'m> {
     model: &'m Model,
     structure: Structure,
-    ids: Vec<HashMap<u64, NodeId>>,
-    within: Vec<usize>,
+    place: Whereabouts,
     projections: usize,
     seed: u64,
     bounds: Bounds,
@@ -211,21 +210,10 @@ struct Recorder<'m> {
 
 impl<'m> Recorder<'m> {
     fn new(model: &'m Model, structure: Structure, options: &Options) -> Self {
-        let ids = |graph: &crate::graph::Graph| {
-            graph
-                .nodes()
-                .map(|(id, node)| (node.id(), id))
-                .collect::<HashMap<_, _>>()
-        };
-        let ids = match options.trace {
-            true => model.graphs().iter().map(ids).collect(),
-            false => Vec::new(),
-        };
         let mut recorder = Self {
             model,
             structure,
-            ids,
-            within: Vec::new(),
+            place: Whereabouts::new(model.graphs()),
             projections: 0,
             seed: options.seed,
             bounds: options.bounds.clone(),
@@ -364,16 +352,15 @@ fn is_exact_text(what: &str) -> bool {
 
 impl Observer for Recorder<'_> {
     fn enter(&mut self, _: &Node, body: &Body, _: u64) {
-        self.within.push(body.graph);
+        self.place.enter(body);
     }
 
     fn leave(&mut self, _: &Node, _: &Body, _: u64) {
-        self.within.pop();
+        self.place.leave();
     }
 
     fn after(&mut self, node: &Node, outputs: &[Tensor]) -> Control {
-        let graph = self.within.last().copied().unwrap_or(0);
-        let Some(&id) = self.ids[graph].get(&node.id()) else {
+        let Some((graph, id)) = self.place.find(node) else {
             return Control::Continue;
         };
         if self.structure.constant.contains(&(graph, id)) {
