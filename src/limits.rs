@@ -1,6 +1,6 @@
 //! Limits on what a file may ask for. They are checked before anything is allocated.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -145,6 +145,8 @@ impl Eq for CancelToken {}
 pub(crate) enum Stop {
     Cancelled,
     Late,
+    /// A kernel was refused memory.
+    Memory,
 }
 
 impl Stop {
@@ -153,6 +155,7 @@ impl Stop {
         match self {
             Self::Cancelled => Kind::Cancelled,
             Self::Late => Kind::Deadline,
+            Self::Memory => Kind::Limit,
         }
     }
 
@@ -161,6 +164,7 @@ impl Stop {
         match self {
             Self::Cancelled => "the work was cancelled",
             Self::Late => "the time limit is over",
+            Self::Memory => "memory ran out",
         }
     }
 }
@@ -178,6 +182,7 @@ impl From<Stop> for OpError {
             kind: match stop {
                 Stop::Cancelled => OpErrorKind::Cancelled,
                 Stop::Late => OpErrorKind::Deadline,
+                Stop::Memory => OpErrorKind::Limit,
             },
         }
     }
@@ -190,6 +195,7 @@ impl From<Stop> for OpError {
 pub(crate) struct Watch {
     token: Option<CancelToken>,
     deadline: Option<Instant>,
+    refused: Option<Arc<AtomicBool>>,
 }
 
 impl Watch {
@@ -198,11 +204,16 @@ impl Watch {
         Self {
             token: limits.cancel.clone(),
             deadline: limits.deadline,
+            refused: None,
         }
     }
 
     /// Nothing, or why to end.
     pub(crate) fn check(&self) -> Result<(), Stop> {
+        let refused = self.refused.as_ref();
+        if refused.is_some_and(|refused| refused.load(Ordering::Acquire)) {
+            return Err(Stop::Memory);
+        }
         if self.token.as_ref().is_some_and(CancelToken::is_cancelled) {
             return Err(Stop::Cancelled);
         }
@@ -213,46 +224,73 @@ impl Watch {
     }
 }
 
+/// What a thread works under.
+#[derive(Clone, Default)]
+struct Current {
+    limits: Limits,
+    /// Whether a kernel of this work was refused memory, on whatever thread.
+    refused: Arc<AtomicBool>,
+}
+
 thread_local! {
     /// The limits of what this thread does. Threads that work for it ask before they are given the
     /// work.
-    static CURRENT: RefCell<Limits> = RefCell::new(Limits::default());
+    static CURRENT: RefCell<Current> = RefCell::default();
+    /// For the next work: what evaluates again and again allocates nothing.
+    static SPARE: Cell<Option<Arc<AtomicBool>>> = const { Cell::new(None) };
 }
 
 /// Calls `f` under these limits.
 pub(crate) fn under<R>(limits: &Limits, f: impl FnOnce() -> R) -> R {
-    let _lent = Lent::new(limits);
+    let _lent = Lent::new(Current {
+        limits: limits.clone(),
+        refused: SPARE.take().unwrap_or_default(),
+    });
     f()
 }
 
 /// Looks at the limits of what this thread does.
 pub(crate) fn current<R>(f: impl FnOnce(&Limits) -> R) -> R {
-    CURRENT.with_borrow(f)
+    CURRENT.with_borrow(|current| f(&current.limits))
 }
 
 /// Tells when what this thread does is to end.
 pub(crate) fn watch() -> Watch {
-    current(Watch::of)
+    CURRENT.with_borrow(|current| Watch {
+        refused: Some(current.refused.clone()),
+        ..Watch::of(&current.limits)
+    })
+}
+
+/// What a kernel says that no `Result` leaves and that was refused memory, before it returns early:
+/// the watch of this work tells it to whoever called the kernel.
+pub(crate) fn refuse() {
+    CURRENT.with_borrow(|current| current.refused.store(true, Ordering::Release));
 }
 
 /// The limits of a thread that works for another, until this is dropped.
 pub(crate) struct Lent {
     watch: Watch,
-    before: Limits,
+    before: Current,
 }
 
 impl Lent {
-    fn new(limits: &Limits) -> Self {
-        Self {
-            watch: Watch::of(limits),
-            before: CURRENT.replace(limits.clone()),
-        }
+    fn new(current: Current) -> Self {
+        let before = CURRENT.replace(current);
+        let watch = watch();
+        Self { watch, before }
     }
 }
 
 impl Drop for Lent {
     fn drop(&mut self) {
         CURRENT.with_borrow_mut(|current| std::mem::swap(current, &mut self.before));
+        // Nobody else may be told by it any more.
+        self.watch.refused = None;
+        if let Some(refused) = Arc::get_mut(&mut self.before.refused) {
+            *refused.get_mut() = false;
+            SPARE.set(Some(std::mem::take(&mut self.before.refused)));
+        }
     }
 }
 
@@ -274,9 +312,9 @@ pub(crate) trait Share: ParallelIterator {
         init: impl Fn() -> S + Sync + Send,
         work: impl Fn(&mut S, Self::Item) + Sync + Send,
     ) {
-        let limits = current(Limits::clone);
+        let current = CURRENT.with_borrow(Current::clone);
         self.for_each_init(
-            || (Lent::new(&limits), init()),
+            || (Lent::new(current.clone()), init()),
             |(lent, own), item| {
                 if lent.watch.check().is_ok() {
                     work(own, item);
@@ -294,18 +332,29 @@ pub(crate) trait Share: ParallelIterator {
         impl Fn() -> Lent + Sync + Send,
         impl Fn(&mut Lent, Self::Item) -> R + Sync + Send,
     > {
-        let limits = current(Limits::clone);
-        self.map_init(move || Lent::new(&limits), move |_, item| work(item))
+        let current = CURRENT.with_borrow(Current::clone);
+        self.map_init(
+            move || Lent::new(current.clone()),
+            move |_, item| work(item),
+        )
     }
 }
 
 impl<I: ParallelIterator> Share for I {}
 
-/// Calls `f` without a deadline or a token: what it makes is kept, and must be whole.
-pub(crate) fn unhurried<R>(f: impl FnOnce() -> R) -> R {
+/// Calls `f` without a deadline or a token: what it makes is kept, and must be whole. Nothing, if it
+/// was refused memory, as this work then was.
+pub(crate) fn unhurried<R>(f: impl FnOnce() -> R) -> Option<R> {
     let mut limits = current(Limits::clone);
     (limits.deadline, limits.cancel) = (None, None);
-    under(&limits, f)
+    let (made, whole) = under(&limits, || {
+        let made = f();
+        (made, watch().check().is_ok())
+    });
+    if !whole {
+        refuse();
+    }
+    whole.then_some(made)
 }
 
 /// Calls `f` so that it gives the same bits on every machine: what it makes outlives the limits of the
@@ -315,12 +364,12 @@ pub(crate) fn deterministic<R>(f: impl FnOnce() -> R) -> R {
 
     impl Drop for Before {
         fn drop(&mut self) {
-            CURRENT.with_borrow_mut(|limits| limits.deterministic = self.0);
+            CURRENT.with_borrow_mut(|current| current.limits.deterministic = self.0);
         }
     }
 
-    let _before = CURRENT.with_borrow_mut(|limits| {
-        let before = std::mem::replace(&mut limits.deterministic, true);
+    let _before = CURRENT.with_borrow_mut(|current| {
+        let before = std::mem::replace(&mut current.limits.deterministic, true);
         Before(before)
     });
     f()
@@ -356,12 +405,30 @@ mod tests {
         assert_eq!(under(&limits, || watch().check()), Err(Stop::Late));
         limits.deadline = Some(Instant::now() + Duration::from_secs(600));
         assert_eq!(under(&limits, || watch().check()), Ok(()));
-        assert_eq!(under(&limits, || unhurried(watch).check()), Ok(()));
+        let unhurried = under(&limits, || unhurried(watch)).expect("memory");
+        assert_eq!(unhurried.check(), Ok(()));
         let panicked = std::panic::catch_unwind(|| under(&limits, || panic!("on purpose")));
         assert!(panicked.is_err() && current(|l| l.rank) == 64);
         let chosen = || current(|l| l.deterministic);
         let panicked = std::panic::catch_unwind(|| deterministic(|| assert!(!chosen())));
         assert!(panicked.is_err() && !chosen() && deterministic(|| deterministic(chosen)));
+    }
+
+    #[test]
+    fn memory_is_refused_to_the_work_at_hand_only() {
+        let limits = Limits::default();
+        under(&limits, || {
+            under(&limits, || {
+                (0..10).into_par_iter().share(|_| refuse());
+                assert_eq!(watch().check(), Err(Stop::Memory));
+            });
+            assert_eq!(watch().check(), Ok(()));
+            assert_eq!(unhurried(|| 7), Some(7));
+            assert_eq!(watch().check(), Ok(()));
+            assert_eq!(unhurried(refuse), None);
+            assert_eq!(watch().check(), Err(Stop::Memory));
+        });
+        assert_eq!(under(&limits, || watch().check()), Ok(()));
     }
 
     #[test]

@@ -169,8 +169,7 @@ impl<'r> Run<'r, '_> {
         let mut go_on = true;
         let mut limited = true;
         if role == Role::Loop {
-            let trips = convert::to_i64(inputs[0]);
-            let trips = trips.first().copied().unwrap_or(-1);
+            let trips = convert::one_i64(inputs[0]).unwrap_or(-1);
             if let Ok(trips) = u64::try_from(trips)
                 && trips <= most
             {

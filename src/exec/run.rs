@@ -11,7 +11,7 @@ use super::workspace::{Slots, Tensors, Workspace};
 use crate::error::{Error, Kind, Place, Result};
 use crate::graph::infer::{Fact, describe};
 use crate::graph::{Graph, Node, NodeId, Operation};
-use crate::limits::{self, Limits, Watch};
+use crate::limits::{self, Limits, Stop, Watch};
 use crate::model::Model;
 use crate::op::size::expect_possible;
 use crate::op::{Input, Io, Op, OpErrorKind, Output, Outputs, Role};
@@ -143,11 +143,11 @@ impl<'r, 'o> Run<'r, 'o> {
 
     /// Evaluates the model's graph, and the bodies that its layers come to.
     fn graphs(&mut self, inputs: impl IntoIterator<Item = Tensor>) -> Result<Results> {
-        let mut frame = self.begin(0, inputs);
+        let mut frame = self.begin(0, inputs)?;
         let mut outer: Vec<Frame<'r>> = Vec::new();
         loop {
             if let Some(Entry { graph, values }) = self.advance(&mut frame)? {
-                let inner = self.begin(graph, values);
+                let inner = self.begin(graph, values)?;
                 outer.push(std::mem::replace(&mut frame, inner));
                 continue;
             }
@@ -160,13 +160,18 @@ impl<'r, 'o> Run<'r, 'o> {
     }
 
     /// Begins with the graph at `index` of the model.
-    fn begin(&mut self, index: usize, inputs: impl IntoIterator<Item = Tensor>) -> Frame<'r> {
+    fn begin(
+        &mut self,
+        index: usize,
+        inputs: impl IntoIterator<Item = Tensor>,
+    ) -> Result<Frame<'r>> {
         let graph = &self.model.graphs()[index];
-        let mut slots = self.workspace.take(index, graph.nodes.len());
+        let slots = self.workspace.take(index, graph.nodes.len());
+        let mut slots = slots.ok_or(Stop::Memory)?;
         for (input, tensor) in graph.inputs().iter().zip(inputs) {
             slots[input.node.index()].push(tensor);
         }
-        Frame {
+        Ok(Frame {
             index,
             graph,
             plan: self.model.plan(index),
@@ -174,7 +179,7 @@ impl<'r, 'o> Run<'r, 'o> {
             done: 0,
             waiting: None,
             results: Results::new(),
-        }
+        })
     }
 
     /// The outputs of a graph of which every node is done.
@@ -384,6 +389,10 @@ fn evaluate(
     pool: &mut Pool,
 ) -> Result<Tensors> {
     let failed = |kind: Kind, mut error: crate::op::OpError| {
+        // What a kernel left that was refused memory may make no sense to others.
+        if let Err(stop) = limits::watch().check() {
+            error = stop.into();
+        }
         let stopped = matches!(error.kind, OpErrorKind::Deadline | OpErrorKind::Cancelled);
         if !stopped {
             error.message += &describe(inputs.iter().map(|t| (t.element_type(), t.shape())));

@@ -45,11 +45,13 @@ impl Workspace {
         }
     }
 
-    /// The slots of a graph, empty but for constants.
-    pub(super) fn take(&mut self, graph: usize, nodes: usize) -> Slots {
+    /// The slots of a graph, empty but for constants; nothing if there is no memory for them.
+    pub(super) fn take(&mut self, graph: usize, nodes: usize) -> Option<Slots> {
         let mut slots = std::mem::take(&mut self.slots[graph]);
+        let more = nodes.saturating_sub(slots.len());
+        slots.try_reserve_exact(more).ok()?;
         slots.resize_with(nodes, Tensors::new);
-        slots
+        Some(slots)
     }
 
     /// Keeps the slots of a graph for its next evaluation.

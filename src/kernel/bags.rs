@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::reduce::{Accumulator, Fold, Folds, Number, Visitor};
-use super::scratch::try_vec;
+use super::scratch::{or_refuse, try_resize, try_vec};
 use crate::limits::Share;
 use crate::op::OpError;
 use crate::tensor::Tensor;
@@ -91,11 +91,15 @@ impl Visitor for Job<'_> {
             bags,
             out,
         } = self;
+        let memory = bags.weights.map(all).transpose();
+        let Some(weights) = or_refuse(memory) else {
+            return;
+        };
         let mut typed = Typed {
             table,
             native: T::native(ty, table.bytes()),
             inner,
-            weights: bags.weights.map(all),
+            weights,
             bags,
             fold,
             value: A::round,
@@ -104,17 +108,19 @@ impl Visitor for Job<'_> {
             return typed.run(out);
         }
         typed.value = A::round_again;
-        let mut wide = vec![T::default(); out.len()];
+        let Some(mut wide) = or_refuse(try_vec(T::default(), out.len())) else {
+            return;
+        };
         typed.run(&mut wide);
         narrow(&wide, out, 0);
     }
 }
 
 /// All elements, widened.
-fn all<T: Compute>(tensor: &Tensor) -> Vec<T> {
-    let mut out = vec![T::default(); tensor.len()];
+fn all<T: Compute>(tensor: &Tensor) -> Result<Vec<T>, OpError> {
+    let mut out = try_vec(T::default(), tensor.len())?;
     widen(tensor, 0, &mut out);
-    out
+    Ok(out)
 }
 
 struct Typed<'a, T, A> {
@@ -134,7 +140,9 @@ impl<T: Number, A: Accumulator<T>> Typed<'_, T, A> {
         let each = count.saturating_mul(TASK) / work.max(out.len()).max(1);
         let each = each.clamp(1, count);
         let part = |(i, out): (usize, &mut [T])| {
-            let mut acc = vec![self.fold.identity(); self.inner];
+            let Some(mut acc) = or_refuse(try_vec(self.fold.identity(), self.inner)) else {
+                return;
+            };
             let mut scratch = Vec::new();
             for (bag, out) in out.chunks_exact_mut(self.inner).enumerate() {
                 self.bag(i * each + bag, &mut acc, &mut scratch, out);
@@ -193,7 +201,9 @@ impl<T: Number, A: Accumulator<T>> Typed<'_, T, A> {
         if let (Some(native), None) = (self.native, &self.weights) {
             return self.fold.rows(acc, &native[start..start + len], self.inner);
         }
-        scratch.resize(len, T::default());
+        if or_refuse(try_resize(scratch, len, T::default())).is_none() {
+            return;
+        }
         widen(self.table, start, scratch);
         if let Some(weights) = &self.weights {
             let weight = weights[self.bags.samples.map_or(at, |samples| samples[at])];

@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 use smallvec::SmallVec;
 
+use super::scratch::try_vec;
 use crate::limits::Share;
 use crate::tensor::convert::{BLOCK, Compute, Native};
 use crate::tensor::{ElementType, Tensor};
@@ -142,7 +143,10 @@ impl<'a, C: Compute> Cursor<'a, C> {
         match &self.pattern {
             Some((start, _)) if *start == self.start => {}
             _ => {
-                let mut elements = vec![C::default(); n + BLOCK];
+                // Without it elements are widened one by one.
+                let Ok(mut elements) = try_vec(C::default(), n + BLOCK) else {
+                    return false;
+                };
                 let (run, more) = elements.split_at_mut(n);
                 C::widen_bytes(self.operand.ty, self.operand.bytes, self.start, run);
                 more.iter_mut()

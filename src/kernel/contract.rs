@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 
 use super::gemm::{Matrix, Product, batches};
 use super::moving::Odometer;
+use super::scratch::{try_collect, try_vec};
 use crate::op::OpError;
 
 type Sizes = SmallVec<[usize; 6]>;
@@ -42,10 +43,7 @@ fn zeros<T: Product>(axes: &[Axis]) -> Result<Vec<T>, OpError> {
         .iter()
         .try_fold(1usize, |n, axis| n.checked_mul(axis.size))
         .ok_or_else(too_large)?;
-    let mut zeros = Vec::new();
-    zeros.try_reserve_exact(len).map_err(|_| too_large())?;
-    zeros.resize(len, T::ZERO);
-    Ok(zeros)
+    try_vec(T::ZERO, len)
 }
 
 /// The axes as they are when their elements follow each other.
@@ -298,7 +296,7 @@ fn pair<'a, T: Product>(
     } else {
         let a = lay_out(a, &batch, &of_a, &summed)?;
         let b = lay_out(b, &batch, &of_b, &summed)?;
-        multiply_matrices(&a, &b, [&batch, &of_a, &of_b, &summed], &mut out);
+        multiply_matrices(&a, &b, [&batch, &of_a, &of_b, &summed], &mut out)?;
     }
     Ok(Operand {
         data: Cow::Owned(out),
@@ -325,19 +323,19 @@ fn multiply_matrices<T: Product>(
     b: &Operand<'_, T>,
     [batch, of_a, of_b, summed]: [&[Axis]; 4],
     out: &mut [T],
-) {
+) -> Result<(), OpError> {
     let len = |axes: &[Axis]| axes.iter().map(|axis| axis.size).product::<usize>();
     let (m, k, n) = (len(of_a), len(summed), len(of_b));
-    let starts = |operand: &Operand<'_, T>| -> Vec<usize> {
+    let starts = |operand: &Operand<'_, T>| {
         let mut walk = Odometer::at(0, &sizes(batch), &strides(&operand.axes, batch));
         let step = |_| {
             let start = walk.offset();
             walk.step();
             start
         };
-        (0..len(batch)).map(step).collect()
+        try_collect((0..len(batch)).map(step))
     };
-    let (a_starts, b_starts) = (starts(a), starts(b));
+    let (a_starts, b_starts) = (starts(a)?, starts(b)?);
     let stride = |operand: &Operand<'_, T>, axes: &[Axis]| operand.merged(axes).unwrap_or(1);
     let a_strides = [stride(a, of_a), stride(a, summed)];
     let b_strides = [stride(b, summed), stride(b, of_b)];
@@ -348,6 +346,7 @@ fn multiply_matrices<T: Product>(
         m * n,
         None,
     );
+    Ok(())
 }
 
 /// The product of each pair of elements, in the order of the axes.

@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use super::convolve::single::{Filters, filtered};
 use super::convolve::{Sizes, Term};
 use super::gemm::{How, Matrix};
+use super::scratch::{or_refuse, try_collect_ok, try_resize, try_room};
 use super::window::{Axis, Window};
 use crate::limits::Share;
 use crate::op::Finish;
@@ -98,7 +99,9 @@ fn spread<T: Term>(
     };
     for at in (0..elements).step_by(width) {
         let len = width.min(elements - at);
-        tile.resize(m * len, T::default());
+        if or_refuse(try_resize(tile, m * len, T::default())).is_none() {
+            return;
+        }
         let part = Matrix::with_strides(&data[at..], k, len, [elements, 1]);
         T::product(filters, part, tile, all_threads);
         let planes = (&mut *out, &*tile);
@@ -206,8 +209,10 @@ fn spread_apart(
     let rows = (PART * 2 / m / x.output).max(NARROWEST.div_ceil(x.output));
     let piece = (rows * y.kernel * x.input).min(plane);
     let bands = plane.div_ceil(piece);
-    let mut jobs: Vec<Vec<&mut [f32]>> = Vec::new();
-    jobs.resize_with(sizes.images() * bands, || Vec::with_capacity(sizes.filters));
+    let jobs = (0..sizes.images() * bands).map(|_| try_room(sizes.filters));
+    let Some(mut jobs) = or_refuse(try_collect_ok::<Vec<&mut [f32]>, _>(jobs)) else {
+        return;
+    };
     for (index, plane) in out.chunks_mut(plane).enumerate() {
         let first = index / sizes.filters * bands;
         for (job, out) in jobs[first..].iter_mut().zip(plane.chunks_mut(piece)) {
@@ -221,8 +226,8 @@ fn spread_apart(
         let group = image % sizes.groups;
         let data = &data[image * k * elements..][..k * elements];
         let data = Matrix::with_strides(&data[first..], k, len, [elements, 1]);
-        if tile.len() < m * len {
-            tile.resize(m * len, 0.0);
+        if tile.len() < m * len && or_refuse(try_resize(tile, m * len, 0.0)).is_none() {
+            return;
         }
         let tile = &mut tile[..m * len];
         let how = How {
@@ -249,13 +254,13 @@ fn spread_apart(
             }
         }
     };
-    let jobs = jobs.into_iter().enumerate();
     if out_of(m, k, elements * sizes.images()) <= SMALL {
         let mut tile = Vec::new();
+        let jobs = jobs.into_iter().enumerate();
         jobs.for_each(|job| one(&mut tile, job));
     } else {
-        let jobs: Vec<_> = jobs.collect();
         jobs.into_par_iter()
+            .enumerate()
             .share_init(Vec::new, |tile, job| one(tile, job));
     }
 }

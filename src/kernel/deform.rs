@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::convolve::{Sizes, Term, products};
+use super::scratch::{or_refuse, try_room};
 use super::window::Window;
 
 /// What is sampled beside the data.
@@ -98,7 +99,9 @@ impl<T: Term> Samples<'_, T> {
         let all = sizes.groups * sizes.channels;
         let together = (all / self.offset_groups).max(1);
         let first = group * sizes.channels;
-        let mut places = Vec::with_capacity(windows.len());
+        let Some(mut places) = or_refuse(try_room(windows.len())) else {
+            return;
+        };
         let mut channel = channels.start;
         while channel < channels.end {
             let offsets = (first + channel) / together;

@@ -10,7 +10,7 @@ use rustfft::{Fft, FftDirection, FftNum, FftPlanner, FftPlannerScalar};
 
 use super::moving::Odometer;
 use super::real::Real;
-use super::scratch::try_vec;
+use super::scratch::{or_refuse, try_collect, try_room, try_vec};
 use super::simd::arch;
 use crate::limits::Share;
 use crate::op::OpError;
@@ -25,9 +25,12 @@ const PIECE: usize = 1 << 13;
 const SIDE: usize = 8;
 
 /// The complex numbers whose parts follow each other.
-pub(crate) fn complex<T: Real>(data: &[T]) -> Vec<Complex<T>> {
+///
+/// # Errors
+/// When there is no memory for them.
+pub(crate) fn complex<T: Real>(data: &[T]) -> Result<Vec<Complex<T>>, OpError> {
     let pairs = data.chunks_exact(2);
-    pairs.map(|x| Complex { re: x[0], im: x[1] }).collect()
+    try_collect(pairs.map(|x| Complex { re: x[0], im: x[1] }))
 }
 
 /// Writes complex numbers, part after part.
@@ -137,10 +140,13 @@ pub(crate) fn transform<T: Real + FftNum>(
     if length < 2 || data.is_empty() {
         return Ok(());
     }
-    let fft = plan::<T>(length, inverse);
+    let fft = plan::<T>(length, inverse)?;
     let run = |lines: &mut [Complex<T>]| {
         for_pieces(lines, length, |_, lines| {
-            let mut scratch = vec![zero(); fft.get_inplace_scratch_len()];
+            let memory = try_vec(zero(), fft.get_inplace_scratch_len());
+            let Some(mut scratch) = or_refuse(memory) else {
+                return;
+            };
             fft.process_with_scratch(lines, &mut scratch);
         });
     };
@@ -155,16 +161,19 @@ pub(crate) fn transform<T: Real + FftNum>(
     Ok(())
 }
 
-fn plan<T: FftNum>(length: usize, inverse: bool) -> Arc<dyn Fft<T>> {
+/// The planner takes memory as it comes, about as much as eight lines: that there is so much is
+/// asked first.
+fn plan<T: FftNum>(length: usize, inverse: bool) -> Result<Arc<dyn Fft<T>>, OpError> {
+    try_room::<Complex<T>>(length.saturating_mul(8))?;
     let direction = if inverse {
         FftDirection::Inverse
     } else {
         FftDirection::Forward
     };
-    match arch() {
+    Ok(match arch() {
         Arch::Scalar => FftPlannerScalar::new().plan_fft(length, direction),
         _ => FftPlanner::new().plan_fft(length, direction),
-    }
+    })
 }
 
 fn zero<T: Real>() -> Complex<T> {
@@ -191,7 +200,10 @@ pub(crate) struct Lines<T: FftNum> {
 
 impl<T: Real + FftNum> Lines<T> {
     /// Lines of a length that is not 0.
-    pub(crate) fn new(length: usize, inverse: bool) -> Self {
+    ///
+    /// # Errors
+    /// When there is no memory for what they are multiplied with.
+    pub(crate) fn new(length: usize, inverse: bool) -> Result<Self, OpError> {
         let even = length.is_multiple_of(2);
         let half = if even { length / 2 } else { length };
         let step = -std::f64::consts::TAU / length as f64;
@@ -202,16 +214,22 @@ impl<T: Real + FftNum> Lines<T> {
                 im: T::of(sin),
             }
         };
-        Self {
+        Ok(Self {
             length,
             inverse,
-            fft: plan(half, inverse),
+            fft: plan(half, inverse)?,
             turns: if even {
-                (0..=half).map(turn).collect()
+                try_collect((0..=half).map(turn))?
             } else {
                 Vec::new()
             },
-        }
+        })
+    }
+
+    /// What the transform needs beside its numbers, and these.
+    fn memory(&self) -> Result<[Vec<Complex<T>>; 2], OpError> {
+        let scratch = try_vec(zero(), self.fft.get_inplace_scratch_len())?;
+        Ok([scratch, try_vec(zero(), self.fft.len())?])
     }
 
     /// Transforms lines forward: `fill` writes each, `out` is `[lines, bins]`.
@@ -219,9 +237,12 @@ impl<T: Real + FftNum> Lines<T> {
         debug_assert!(!self.inverse);
         let bins = bins(self.length);
         for_pieces(out, bins, |first, out| {
-            let mut scratch = vec![zero(); self.fft.get_inplace_scratch_len()];
-            let mut line = vec![T::zero(); self.length];
-            let mut numbers = vec![zero(); self.fft.len()];
+            let Some([mut scratch, mut numbers]) = or_refuse(self.memory()) else {
+                return;
+            };
+            let Some(mut line) = or_refuse(try_vec(T::zero(), self.length)) else {
+                return;
+            };
             for (i, out) in out.chunks_exact_mut(bins).enumerate() {
                 fill(first + i, &mut line);
                 if self.turns.is_empty() {
@@ -260,9 +281,12 @@ impl<T: Real + FftNum> Lines<T> {
         debug_assert!(self.inverse);
         let bins = bins(self.length);
         for_pieces(out, self.length, |first, out| {
-            let mut scratch = vec![zero(); self.fft.get_inplace_scratch_len()];
-            let mut numbers = vec![zero(); self.fft.len()];
-            let mut line = vec![zero(); bins];
+            let Some([mut scratch, mut numbers]) = or_refuse(self.memory()) else {
+                return;
+            };
+            let Some(mut line) = or_refuse(try_vec(zero(), bins)) else {
+                return;
+            };
             for (i, out) in out.chunks_exact_mut(self.length).enumerate() {
                 let kept = given.min(bins);
                 line[..kept].copy_from_slice(&data[(first + i) * given..][..kept]);
@@ -332,7 +356,8 @@ mod tests {
             let bins = bins(length);
             let mut out = vec![zero(); 3 * bins];
             let fill = |i: usize, out: &mut [f64]| out.copy_from_slice(&line(length, i * 5));
-            Lines::new(length, false).forward(fill, &mut out);
+            let lines = Lines::new(length, false).expect("memory");
+            lines.forward(fill, &mut out);
             for (i, out) in out.chunks_exact(bins).enumerate() {
                 let x: Vec<_> = line(length, i * 5).iter().map(|&x| x.into()).collect();
                 for (k, &out) in out.iter().enumerate() {
@@ -340,7 +365,8 @@ mod tests {
                 }
             }
             let mut back = vec![f64::NAN; 3 * length];
-            Lines::new(length, true).back(&out, bins, &mut back);
+            let lines = Lines::new(length, true).expect("memory");
+            lines.back(&out, bins, &mut back);
             for (i, back) in back.chunks_exact(length).enumerate() {
                 for (back, x) in back.iter().zip(line(length, i * 5)) {
                     assert!((back / length as f64 - x).abs() < 1e-10);
@@ -352,7 +378,7 @@ mod tests {
     #[test]
     fn parts_that_no_real_line_has_are_left_out() {
         for (length, given) in [(4, 3), (5, 3), (6, 2), (3, 4), (2, 5)] {
-            let data = complex(&line(2 * given, 3));
+            let data = complex(&line(2 * given, 3)).expect("memory");
             let mut full = vec![zero(); length];
             for k in 0..bins(length).min(given) {
                 full[k] = data[k];
@@ -361,7 +387,8 @@ mod tests {
                 }
             }
             let mut back = vec![f64::NAN; length];
-            Lines::new(length, true).back(&data, given, &mut back);
+            let lines = Lines::new(length, true).expect("memory");
+            lines.back(&data, given, &mut back);
             for (k, back) in back.iter().enumerate() {
                 assert!((sum(&full, k, 1.0).re - back).abs() < 1e-10);
             }
@@ -371,7 +398,7 @@ mod tests {
     #[test]
     fn lines_along_every_axis() {
         let dims = [3, 4, 5];
-        let data = complex(&line(2 * 60, 0));
+        let data = complex(&line(2 * 60, 0)).expect("memory");
         for (axis, length) in dims.into_iter().enumerate() {
             let inner: usize = dims[axis + 1..].iter().product();
             for inverse in [false, true] {
@@ -392,7 +419,7 @@ mod tests {
     #[test]
     fn much_to_do() {
         let (length, inner) = (64, 600);
-        let data = complex(&line(2 * length * inner, 1));
+        let data = complex(&line(2 * length * inner, 1)).expect("memory");
         let mut out = data.clone();
         transform(&mut out, [length, inner], false).expect("memory");
         for column in [0, 311, 599] {

@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::moving::{Mover, Word, copy_run, for_rows};
+use super::scratch::try_vec;
 use super::simd::{prefetch, vectorize};
 use crate::op::OpError;
 use crate::tensor::convert::{Compute, widen};
@@ -173,13 +174,16 @@ pub(crate) struct Gather<'a> {
 impl<'a> Gather<'a> {
     /// Gathers from `data` along `axis`; the first `batch_dims` dimensions go in step with those
     /// of `indices`.
+    ///
+    /// # Errors
+    /// When there is no memory for the positions.
     pub(crate) fn new(
         data: &[usize],
         indices: &'a Tensor,
         axis: usize,
         batch_dims: usize,
         from_end: bool,
-    ) -> Self {
+    ) -> Result<Self, OpError> {
         let outer = data[batch_dims..axis].iter().product();
         let mut gather = Self {
             outer,
@@ -191,11 +195,11 @@ impl<'a> Gather<'a> {
             ready: None,
         };
         if outer > 1 {
-            let mut all = vec![0; indices.len()];
+            let mut all = try_vec(0, indices.len())?;
             positions(indices, gather.axis, from_end, 0, &mut all);
             gather.ready = Some(all);
         }
-        gather
+        Ok(gather)
     }
 
     /// The rows from `row` on.

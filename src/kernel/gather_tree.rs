@@ -32,13 +32,13 @@ pub(crate) struct Steps<'a> {
 }
 
 impl Steps<'_> {
-    /// The places in `ids` of the elements of the beams, from their last step back along their
+    /// Fills `places`, as many as `ids`, with the places there of the elements of the beams, from their last step back along their
     /// parents and up to the first end; [`usize::MAX`] after it.
     ///
     /// # Errors
     /// The position of the first parent met that is no beam.
-    pub(crate) fn trace(&self) -> Result<Vec<usize>, usize> {
-        let mut places = vec![usize::MAX; self.ids.len()];
+    pub(crate) fn trace(&self, places: &mut [usize]) -> Result<(), usize> {
+        places.fill(usize::MAX);
         let (beams, row) = (self.beams, self.lengths.len() * self.beams);
         for (batch, &length) in self.lengths.iter().enumerate() {
             for beam in 0..beams {
@@ -61,6 +61,6 @@ impl Steps<'_> {
                 }
             }
         }
-        Ok(places)
+        Ok(())
     }
 }

@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::scratch::{or_refuse, try_collect, try_copy};
 use crate::limits::Share;
 
 /// Multiplications below which everything stays on the calling thread.
@@ -15,8 +16,11 @@ pub(crate) fn inverse(data: &[f32], out: &mut [f32], n: usize, transposed: bool)
     }
     let size = n * n;
     let compute = |(matrix, out): (&[f32], &mut [f32])| {
-        let mut lu = matrix.to_vec();
-        let order = decompose(&mut lu, n);
+        let memory = try_copy(matrix).and_then(|lu| Ok((lu, try_collect(0..n)?)));
+        let Some((mut lu, mut order)) = or_refuse(memory) else {
+            return;
+        };
+        decompose(&mut lu, &mut order, n);
         solve(&lu, &order, out);
         if transposed {
             transpose(out, n);
@@ -32,10 +36,9 @@ pub(crate) fn inverse(data: &[f32], out: &mut [f32], n: usize, transposed: bool)
     }
 }
 
-/// Puts L (without its diagonal of ones) and U in the place of a matrix; gives the order of its
-/// rows.
-fn decompose(lu: &mut [f32], n: usize) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..n).collect();
+/// Puts L (without its diagonal of ones) and U in the place of a matrix and its rows in
+/// order.
+fn decompose(lu: &mut [f32], order: &mut [usize], n: usize) {
     for k in 0..n {
         let mut pivot = k;
         for i in k + 1..n {
@@ -56,7 +59,6 @@ fn decompose(lu: &mut [f32], n: usize) -> Vec<usize> {
             subtract(&mut row[k + 1..], &top[k + 1..], factor);
         }
     }
-    order
 }
 
 /// `row -= other * factor`

@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 
 use super::moving::Odometer;
 use super::real::Real;
+use super::scratch::{or_refuse, try_vec};
 use super::simd::vectorize_mut;
 use crate::limits::Share;
 
@@ -254,8 +255,12 @@ impl Norm<'_> {
         let groups = axes.iter().filter(|axis| !axis.reduced).map(|a| a.size);
         let groups: usize = groups.product();
         let lines = Lines::new(axes);
-        let means = self.means(data, &lines, groups);
-        let factors = self.factors(data, &lines, &means);
+        let Some(means) = self.means(data, &lines, groups) else {
+            return;
+        };
+        let Some(factors) = self.factors(data, &lines, &means) else {
+            return;
+        };
         lines.walk(
             #[inline(always)]
             |at, line, width| {
@@ -271,12 +276,12 @@ impl Norm<'_> {
         );
     }
 
-    /// What to subtract from the elements of each group.
+    /// What to subtract from the elements of each group, if there is memory for that.
     #[inline(always)]
-    fn means<T: Real>(&self, data: &[T], lines: &Lines, groups: usize) -> Vec<f64> {
-        let mut means = vec![0.0; groups];
+    fn means<T: Real>(&self, data: &[T], lines: &Lines, groups: usize) -> Option<Vec<f64>> {
+        let mut means = or_refuse(try_vec(0.0, groups))?;
         if !self.center {
-            return means;
+            return Some(means);
         }
         lines.walk(
             #[inline(always)]
@@ -297,16 +302,16 @@ impl Norm<'_> {
         );
         let count = (data.len() / groups) as f64;
         means.iter_mut().for_each(|mean| *mean /= count);
-        means
+        Some(means)
     }
 
-    /// The factor of each group.
+    /// The factor of each group, if there is memory for that.
     #[inline(always)]
-    fn factors<T: Real>(&self, data: &[T], lines: &Lines, means: &[f64]) -> Vec<f64> {
+    fn factors<T: Real>(&self, data: &[T], lines: &Lines, means: &[f64]) -> Option<Vec<f64>> {
         let Some(factor) = self.factor else {
-            return vec![1.0; means.len()];
+            return or_refuse(try_vec(1.0, means.len()));
         };
-        let mut squares = vec![0.0; means.len()];
+        let mut squares = or_refuse(try_vec(0.0, means.len()))?;
         lines.walk(
             #[inline(always)]
             |at, line, width| {
@@ -331,7 +336,7 @@ impl Norm<'_> {
         squares
             .iter_mut()
             .for_each(|sum| *sum = factor(*sum, count));
-        squares
+        Some(squares)
     }
 }
 

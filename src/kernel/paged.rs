@@ -9,8 +9,10 @@ use rayon::prelude::*;
 
 use super::gemm::{Matrix, multiply_alone};
 use super::real::Real;
+use super::scratch::{try_resize, try_vec};
 use super::softmax::weights;
 use crate::limits::Share;
+use crate::op::OpError;
 
 /// Queries computed at a time.
 const BLOCK: usize = 64;
@@ -98,16 +100,21 @@ pub(crate) struct Sequence<'a, T> {
 impl<T: Real> Sequence<'_, T> {
     /// Fills `out` with the heads of each new token, and adds to `sums` the weights that its
     /// positions have for those that count.
-    pub(crate) fn run(&self, out: &mut [T], sums: &mut [T]) {
+    ///
+    /// # Errors
+    /// When there is no memory for what a head gives.
+    pub(crate) fn run(&self, out: &mut [T], sums: &mut [T]) -> Result<(), OpError> {
         let work = self.query.len() + out.len();
         let heads = 0..self.heads;
         let heads: Vec<_> = if work.saturating_mul(self.places.len()) <= SMALL {
-            heads.map(|head| self.head(head)).collect()
+            heads
+                .map(|head| self.head(head))
+                .collect::<Result<_, _>>()?
         } else {
             heads
                 .into_par_iter()
                 .share_map(|head| self.head(head))
-                .collect()
+                .collect::<Result<_, _>>()?
         };
         let row = self.heads * self.width;
         for (head, (values, weights)) in heads.into_iter().enumerate() {
@@ -119,6 +126,7 @@ impl<T: Real> Sequence<'_, T> {
                 sums[place] += weight;
             }
         }
+        Ok(())
     }
 
     /// The keys that a new token sees.
@@ -131,14 +139,14 @@ impl<T: Real> Sequence<'_, T> {
 
     /// What a head gives for each new token, and the sums of the weights of each key, if any
     /// token counts.
-    fn head(&self, head: usize) -> (Vec<T>, Vec<T>) {
+    fn head(&self, head: usize) -> Result<(Vec<T>, Vec<T>), OpError> {
         let count = self.query.len() / (self.heads * self.length);
         let all = self.places.len();
         let shared = head / (self.heads / self.kv_heads);
         let keys = &self.keys[shared * all * self.length..];
         let values = &self.values[shared * all * self.width..];
-        let mut out = vec![T::zero(); count * self.width];
-        let mut sums = vec![T::zero(); if self.scored < count { all } else { 0 }];
+        let mut out = try_vec(T::zero(), count * self.width)?;
+        let mut sums = try_vec(T::zero(), if self.scored < count { all } else { 0 })?;
         let mut scores = Vec::new();
         for (i, out) in out.chunks_mut(BLOCK * self.width).enumerate() {
             let (first, rows) = (i * BLOCK, out.len() / self.width);
@@ -150,7 +158,7 @@ impl<T: Real> Sequence<'_, T> {
             let strides = [self.heads * self.length, 1];
             let query = Matrix::with_strides(query, rows, self.length, strides);
             let keys = Matrix::new(&keys[seen.start * self.length..], seen.len(), self.length);
-            scores.resize(rows * seen.len(), T::zero());
+            try_resize(&mut scores, rows * seen.len(), T::zero())?;
             multiply_alone(query, keys.transposed(), &mut scores, false);
             for (j, row) in scores.chunks_exact_mut(seen.len()).enumerate() {
                 self.weigh(head, first + j, seen.start, row);
@@ -162,7 +170,7 @@ impl<T: Real> Sequence<'_, T> {
             let values = Matrix::new(&values[seen.start * self.width..], seen.len(), self.width);
             multiply_alone(Matrix::new(&scores, rows, seen.len()), values, out, false);
         }
-        (out, sums)
+        Ok((out, sums))
     }
 
     /// From the scores of a token to the weights of the keys from `start` on.

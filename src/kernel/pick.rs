@@ -4,6 +4,7 @@ use smallvec::SmallVec;
 
 use super::gather::{OUTSIDE, pick};
 use super::moving::{Mover, Word, for_rows};
+use super::scratch::try_collect;
 use crate::op::OpError;
 
 /// An axis, and the position of the input for each of the output.
@@ -54,19 +55,25 @@ pub(crate) struct Pick {
 
 impl Pick {
     /// Picks from an input of this shape the positions that each axis is given, or all.
-    pub(crate) fn new(shape: &[usize], positions: Vec<Option<Vec<usize>>>) -> Self {
+    ///
+    /// # Errors
+    /// When there is no memory for the positions.
+    pub(crate) fn new(
+        shape: &[usize],
+        positions: Vec<Option<Vec<usize>>>,
+    ) -> Result<Self, OpError> {
         let changed = |p: &Option<Vec<usize>>| p.is_some();
         let first = positions.iter().position(changed).unwrap_or(shape.len());
         let last = positions.iter().rposition(changed).map_or(first, |i| i + 1);
         let axes = shape.iter().zip(positions).take(last).skip(first);
-        Self {
-            axes: axes
-                .map(|(&size, positions)| {
-                    Axis::new(size, positions.unwrap_or_else(|| (0..size).collect()))
-                })
-                .collect(),
+        let axis = |(&size, positions): (&usize, Option<Vec<usize>>)| {
+            let positions = positions.map_or_else(|| try_collect(0..size), Ok)?;
+            Ok(Axis::new(size, positions))
+        };
+        Ok(Self {
+            axes: axes.map(axis).collect::<Result<_, OpError>>()?,
             inner: shape[last..].iter().product(),
-        }
+        })
     }
 
     /// Fills `out` with the rows along the first of `axes` from `start` on.

@@ -2,7 +2,9 @@
 
 use super::math;
 use super::real::Real;
+use super::scratch::try_collect;
 use super::suppression::{Boxes, Hard, Scored, Sides, best_first, leave_first};
+use crate::op::OpError;
 
 /// How deltas change a box.
 #[derive(Debug, Clone, Copy)]
@@ -72,22 +74,27 @@ pub(crate) struct Grid<'a, T> {
 
 impl<T: Real> Grid<'_, T> {
     /// The boxes that the deltas make, cut to the image, in the order of the anchors.
-    pub(crate) fn boxes(&self, refine: Refine<T>, [width, height]: [T; 2]) -> Vec<Proposal<T>> {
+    ///
+    /// # Errors
+    /// When there is no memory for them.
+    pub(crate) fn boxes(
+        &self,
+        refine: Refine<T>,
+        [width, height]: [T; 2],
+    ) -> Result<Vec<Proposal<T>>, OpError> {
         let count = self.anchors.len() / self.cells.max(1);
         let last = [width - refine.pixel, height - refine.pixel];
         let anchors = self.anchors.iter().enumerate();
-        anchors
-            .map(|(index, &anchor)| {
-                let (cell, nth) = (index / count, index % count);
-                let delta = |i| self.deltas[(nth * 4 + i) * self.cells + cell];
-                let deltas = [delta(0), delta(1), delta(2), delta(3)];
-                let score = self.scores[nth * self.cells + cell];
-                Proposal {
-                    corners: clip(refine.corners(anchor, deltas), last),
-                    scored: Scored { score, index },
-                }
-            })
-            .collect()
+        try_collect(anchors.map(|(index, &anchor)| {
+            let (cell, nth) = (index / count, index % count);
+            let delta = |i| self.deltas[(nth * 4 + i) * self.cells + cell];
+            let deltas = [delta(0), delta(1), delta(2), delta(3)];
+            let score = self.scores[nth * self.cells + cell];
+            Proposal {
+                corners: clip(refine.corners(anchor, deltas), last),
+                scored: Scored { score, index },
+            }
+        }))
     }
 }
 
@@ -97,18 +104,18 @@ pub(crate) fn leave_best<T: Real>(proposals: &mut Vec<Proposal<T>>, most: usize)
 }
 
 /// The proposals that stay of those given, the best first.
+///
+/// # Errors
+/// When there is no memory for as many again.
 pub(crate) fn suppress<T: Real>(
     proposals: &[Proposal<T>],
     sides: Sides,
     hard: Hard<T>,
-) -> impl Iterator<Item = &Proposal<T>> {
-    let mut boxes = Boxes::new(sides, proposals.len());
+) -> Result<impl Iterator<Item = &Proposal<T>>, OpError> {
+    let mut boxes = Boxes::new(sides, proposals.len())?;
     proposals.iter().for_each(|p| boxes.push(p.corners));
-    let ranked: Vec<Scored<T>> = proposals
-        .iter()
-        .enumerate()
-        .map(|(index, p)| Scored { index, ..p.scored })
-        .collect();
-    let kept = hard.keep(&boxes, &ranked).into_iter();
-    kept.map(|scored| &proposals[scored.index])
+    let ranked = proposals.iter().enumerate();
+    let ranked = try_collect(ranked.map(|(index, p)| Scored { index, ..p.scored }))?;
+    let kept = hard.keep(&boxes, &ranked)?.into_iter();
+    Ok(kept.map(|scored| &proposals[scored.index]))
 }

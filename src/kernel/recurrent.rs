@@ -4,8 +4,10 @@
 use super::gemm::{Matrix, multiply};
 use super::math;
 use super::real::Real;
+use super::scratch::try_vec;
 use super::simd::vectorize_mut;
 use crate::limits;
+use crate::op::OpError;
 
 /// Rows of the input that are multiplied at a time: enough to keep the product busy, few enough to
 /// stay near the processor.
@@ -147,18 +149,34 @@ pub(crate) struct Recurrence<'a, T> {
 impl<T: Real> Recurrence<'_, T> {
     /// Runs along the sequences. The state after each step goes to its place in `out`, one slice
     /// `[steps, hidden]` for each sequence, or nowhere if there are none.
-    pub(crate) fn run(&self, x: &Sequences<'_, T>, state: &mut State<T>, out: &mut [&mut [T]]) {
+    ///
+    /// # Errors
+    /// When there is no memory for the gates of some steps.
+    pub(crate) fn run(
+        &self,
+        x: &Sequences<'_, T>,
+        state: &mut State<T>,
+        out: &mut [&mut [T]],
+    ) -> Result<(), OpError> {
         let batch = x.lengths.len();
         let width = self.kind.gates() * self.hidden;
         let steps = x.lengths.iter().copied().max().unwrap_or(0);
         let most = (ROWS / batch.max(1)).clamp(1, steps.max(1));
-        let mut input = vec![T::zero(); most * batch * x.input];
-        let mut gates = vec![T::zero(); most * batch * width];
-        let mut scratch = Vec::new();
+        let room = match self.kind {
+            Kind::Gru {
+                linear_before_reset: true,
+                ..
+            } => batch * width,
+            Kind::Gru { .. } => batch * width / 3 * 4,
+            _ => 0,
+        };
+        let mut input = try_vec(T::zero(), most * batch * x.input)?;
+        let mut gates = try_vec(T::zero(), most * batch * width)?;
+        let mut scratch = try_vec(T::zero(), room)?;
         let watch = limits::watch();
         for first in (0..steps).step_by(most) {
             if watch.check().is_err() {
-                return;
+                break;
             }
             let count = most.min(steps - first);
             let input = &mut input[..count * batch * x.input];
@@ -180,6 +198,7 @@ impl<T: Real> Recurrence<'_, T> {
                 }
             }
         }
+        Ok(())
     }
 
     /// One step: `gates` are the products of the input, biases added.
@@ -189,7 +208,7 @@ impl<T: Real> Recurrence<'_, T> {
         step: usize,
         gates: &mut [T],
         state: &mut State<T>,
-        scratch: &mut Vec<T>,
+        scratch: &mut [T],
     ) {
         let (n, width) = (self.hidden, self.kind.gates() * self.hidden);
         let going = |row: usize| step < x.lengths[row];
@@ -318,10 +337,9 @@ impl<T: Real> Recurrence<'_, T> {
     }
 
     /// Gates z and r, and the sum of gate h, when r scales the product.
-    fn gru_after(&self, f: Activation, gates: &mut [T], state: &[T], scratch: &mut Vec<T>) {
+    fn gru_after(&self, f: Activation, gates: &mut [T], state: &[T], scratch: &mut [T]) {
         let n = self.hidden;
-        scratch.clear();
-        scratch.resize(gates.len(), T::zero());
+        scratch.fill(T::zero());
         for row in scratch.chunks_exact_mut(3 * n) {
             row[2 * n..].copy_from_slice(&self.weights.bias[3 * n..]);
         }
@@ -343,10 +361,9 @@ impl<T: Real> Recurrence<'_, T> {
     }
 
     /// Gates z and r, and the sum of gate h, when r scales the state.
-    fn gru_before(&self, f: Activation, gates: &mut [T], state: &[T], scratch: &mut Vec<T>) {
+    fn gru_before(&self, f: Activation, gates: &mut [T], state: &[T], scratch: &mut [T]) {
         let n = self.hidden;
-        scratch.clear();
-        scratch.resize(gates.len() / 3 * 4, T::zero());
+        scratch.fill(T::zero());
         let (products, rest) = scratch.split_at_mut(gates.len() / 3 * 2);
         let (scaled, last) = rest.split_at_mut(gates.len() / 3);
         self.add_state(state, 0..2, products);

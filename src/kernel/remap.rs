@@ -1,9 +1,12 @@
 //! Picks elements axis by axis: padding, cropping, reversing and rolling are all such picks.
 
+use std::iter::repeat_n;
+
 use smallvec::SmallVec;
 
 use super::gather::OUTSIDE;
 use super::moving::{Mover, Word, copy_run, for_rows};
+use super::scratch::{try_collect, try_extend, try_push};
 use crate::op::OpError;
 
 /// Where the elements of a stretch of an output axis come from.
@@ -50,7 +53,10 @@ pub(crate) struct Remap {
 
 impl Remap {
     /// Picks from an input of this shape, whose axes the output has as `axes` says.
-    pub(crate) fn new(shape: &[usize], axes: Vec<Runs>) -> Self {
+    ///
+    /// # Errors
+    /// When there is no memory for the positions.
+    pub(crate) fn new(shape: &[usize], axes: Vec<Runs>) -> Result<Self, OpError> {
         // Where nothing is picked, the positions of other axes, however long, are of no use.
         if axes
             .iter()
@@ -66,30 +72,27 @@ impl Remap {
         for (&size, mut runs) in shape.iter().zip(axes).rev() {
             runs.retain(|&(_, len)| len > 0);
             if outer.is_empty() && line == identity(width) {
-                line = scale(&runs, width);
+                line = scale(runs, width)?;
                 width *= size;
             } else {
-                let positions = positions(&runs);
+                let positions = positions(&runs)?;
                 outer.push(Outer { positions, stride });
             }
             stride *= size;
         }
         outer.reverse();
         let mut length = 0;
-        let starts = line
-            .iter()
-            .map(|&(_, len)| {
-                length += len;
-                length - len
-            })
-            .collect();
-        Self {
+        let starts = try_collect(line.iter().map(|&(_, len)| {
+            length += len;
+            length - len
+        }))?;
+        Ok(Self {
             outer,
             line,
             starts,
             width,
             length,
-        }
+        })
     }
 
     /// Where the input's line for a line of the output begins; `None` if all of it is filled.
@@ -169,37 +172,43 @@ impl Mover for Remap {
 }
 
 /// The stretches when every position stands for `n` neighbouring elements.
-fn scale(runs: &Runs, n: usize) -> Runs {
+fn scale(runs: Runs, n: usize) -> Result<Runs, OpError> {
     if n == 1 {
-        return runs.clone();
+        return Ok(runs);
     }
     let mut scaled = Runs::new();
-    for &(from, len) in runs {
+    for (from, len) in runs {
         match from {
-            Source::Forward(start) => scaled.push((Source::Forward(start * n), len * n)),
-            Source::Fill => scaled.push((Source::Fill, len * n)),
+            Source::Forward(start) => {
+                try_push(&mut scaled, (Source::Forward(start * n), len * n))?;
+            }
+            Source::Fill => try_push(&mut scaled, (Source::Fill, len * n))?,
             Source::Backward(start) => {
-                scaled.extend((0..len).map(|i| (Source::Forward((start - i) * n), n)));
+                let back = (0..len).map(|i| (Source::Forward((start - i) * n), n));
+                try_extend(&mut scaled, back)?;
             }
             Source::Repeat(at) => {
-                scaled.extend(std::iter::repeat_n((Source::Forward(at * n), n), len));
+                let again = repeat_n((Source::Forward(at * n), n), len);
+                try_extend(&mut scaled, again)?;
             }
         }
     }
-    scaled
+    Ok(scaled)
 }
 
-fn positions(runs: &Runs) -> Vec<usize> {
+fn positions(runs: &Runs) -> Result<Vec<usize>, OpError> {
     let mut positions = Vec::new();
     for &(from, len) in runs {
         match from {
-            Source::Forward(start) => positions.extend(start..start + len),
-            Source::Backward(start) => positions.extend((0..len).map(|i| start - i)),
-            Source::Repeat(at) => positions.resize(positions.len() + len, at),
-            Source::Fill => positions.resize(positions.len() + len, OUTSIDE),
+            Source::Forward(start) => try_extend(&mut positions, start..start + len)?,
+            Source::Backward(start) => {
+                try_extend(&mut positions, (0..len).map(|i| start - i))?;
+            }
+            Source::Repeat(at) => try_extend(&mut positions, repeat_n(at, len))?,
+            Source::Fill => try_extend(&mut positions, repeat_n(OUTSIDE, len))?,
         }
     }
-    positions
+    Ok(positions)
 }
 
 #[cfg(test)]
@@ -227,8 +236,8 @@ mod tests {
             (down, identity(columns)),
             (identity(rows), across),
         ] {
-            let (y, x) = (positions(&down), positions(&across));
-            let remap = Remap::new(&[rows, columns], vec![down, across]);
+            let [y, x] = [&down, &across].map(|runs| positions(runs).expect("memory"));
+            let remap = Remap::new(&[rows, columns], vec![down, across]).expect("memory");
             let mut out = vec![0u32; y.len() * x.len()];
             remap
                 .run(&[&data[..], &[7][..]], &mut [&mut out])

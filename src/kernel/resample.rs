@@ -3,8 +3,12 @@
 
 use rayon::prelude::*;
 
+use smallvec::SmallVec;
+
 use super::real::Real;
+use super::scratch::{or_refuse, try_room, try_vec};
 use crate::limits::Share;
+use crate::op::OpError;
 
 /// Work smaller than this, in elements, stays on the calling thread.
 const PARALLEL: usize = 1 << 15;
@@ -30,7 +34,10 @@ pub(crate) struct Band<T> {
 impl<T: Real> Band<T> {
     /// The rows of an axis of `size` elements, that `taps` count from position `-before` on. What
     /// is outside adds nothing.
-    pub(crate) fn new(taps: &[Taps<T>], before: usize, size: usize) -> Self {
+    ///
+    /// # Errors
+    /// When there is no memory for the weights.
+    pub(crate) fn new(taps: &[Taps<T>], before: usize, size: usize) -> Result<Self, OpError> {
         let before = i64::try_from(before).unwrap_or(i64::MAX);
         let place = |at: i64| usize::try_from(at - before).ok().filter(|&at| at < size);
         let inside = |taps: &Taps<T>| -> Option<(usize, usize)> {
@@ -45,8 +52,8 @@ impl<T: Real> Band<T> {
             .filter_map(inside)
             .map(|(from, to)| to - from + 1);
         let width = widths.max().unwrap_or(0);
-        let mut first = Vec::with_capacity(taps.len());
-        let mut weights = vec![T::zero(); taps.len() * width];
+        let mut first = try_room(taps.len())?;
+        let mut weights = try_vec(T::zero(), taps.len().saturating_mul(width))?;
         for (taps, weights) in taps.iter().zip(weights.chunks_mut(width.max(1))) {
             let from = inside(taps).map_or(0, |(from, _)| from.min(size - width));
             for &(at, weight) in taps {
@@ -57,12 +64,12 @@ impl<T: Real> Band<T> {
             first.push(from);
         }
         first.resize(taps.len(), 0);
-        Self {
+        Ok(Self {
             size,
             width,
             first,
             weights,
-        }
+        })
     }
 
     /// How many positions the axis has afterwards.
@@ -226,7 +233,7 @@ fn run<T: Real>(
     out: &mut [T],
     parallel: bool,
 ) {
-    let mut shape = shape.to_vec();
+    let mut shape: SmallVec<[usize; 6]> = SmallVec::from_slice(shape);
     let mut last: Option<Vec<T>> = None;
     for (i, Pass { axis, band }) in passes.iter().enumerate() {
         let inner = shape[axis - above + 1..].iter().product();
@@ -237,7 +244,9 @@ fn run<T: Real>(
             finish(out);
             return;
         }
-        let mut to = vec![T::zero(); shape.iter().product()];
+        let Some(mut to) = or_refuse(try_vec(T::zero(), shape.iter().product())) else {
+            return;
+        };
         if !to.is_empty() {
             band.resample(from, &mut to, inner, parallel);
         }

@@ -2,6 +2,7 @@
 
 use super::moving::for_rows;
 use super::reduce::{Accumulator, Number, Scalar};
+use super::scratch::{or_refuse, try_vec};
 
 /// How a running fold goes along the axis of data seen as `[outer, axis, inner]`.
 #[derive(Debug, Clone, Copy)]
@@ -67,7 +68,9 @@ impl Scan {
         out: &mut [T],
         value: fn(A) -> T,
     ) {
-        let mut acc = vec![S::IDENTITY; self.inner];
+        let Some(mut acc) = or_refuse(try_vec(S::IDENTITY, self.inner)) else {
+            return;
+        };
         let mut count = 0;
         let push = |row: &[T], acc: &mut [A]| {
             for (acc, &x) in acc.iter_mut().zip(row) {

@@ -14,6 +14,7 @@ use super::gather::first_outside;
 use super::moving::{Mover, Odometer, Word, for_rows};
 pub(crate) use super::scatter_reduce::{Reduction, reduce};
 use super::scatter_slices::Lists;
+use super::scratch::{try_room, try_vec};
 use super::simd::prefetch;
 use crate::limits::Share;
 use crate::op::OpError;
@@ -192,7 +193,15 @@ pub(crate) struct Scatter<'a> {
 impl<'a> Scatter<'a> {
     /// Scatters along `axis` into data of shape `data`. No dimension of `indices` is larger than
     /// the data's, but for the axis.
-    pub(crate) fn new(data: &'a [usize], indices: &'a Tensor, axis: usize, from_end: bool) -> Self {
+    ///
+    /// # Errors
+    /// When there is no memory for what is known of each run.
+    pub(crate) fn new(
+        data: &'a [usize],
+        indices: &'a Tensor,
+        axis: usize,
+        from_end: bool,
+    ) -> Result<Self, OpError> {
         let updates: &[usize] = indices.shape();
         let (below, below_updates) = (&data[axis + 1..], &updates[axis + 1..]);
         let inner: usize = below.iter().product();
@@ -205,14 +214,14 @@ impl<'a> Scatter<'a> {
             let strides = crate::tensor::Shape::from(below).strides();
             let mut place = Odometer::at(0, &below_updates[..last], &strides[..last]);
             let count = inner_updates / run.max(1);
-            let mut runs = Vec::with_capacity(count);
+            let mut runs = try_room(count)?;
             for _ in 0..count {
                 runs.push(place.offset());
                 place.step();
             }
             (runs, run)
         };
-        Self {
+        Ok(Self {
             indices,
             wide: Vec::new(),
             outer: &data[..axis],
@@ -225,24 +234,27 @@ impl<'a> Scatter<'a> {
             run,
             from_end,
             met_outside: AtomicBool::new(false),
-        }
+        })
     }
 
     /// Prepares the indices, to be called before they are scattered: the position of the first
     /// index that is out of range, in row-major order. Indices of the usual types are only looked
     /// at while they are scattered; see [`Scatter::met_outside`].
-    pub(crate) fn outside(&mut self) -> Option<usize> {
+    ///
+    /// # Errors
+    /// When there is no memory for the indices.
+    pub(crate) fn outside(&mut self) -> Result<Option<usize>, OpError> {
         let (ty, bytes) = (self.indices.element_type(), self.indices.bytes());
         if i32::native(ty, bytes).is_some() || i64::native(ty, bytes).is_some() {
-            return None;
+            return Ok(None);
         }
         let first = self.first_outside();
         if first.is_none() {
-            self.wide = vec![0; self.indices.len()];
+            self.wide = try_vec(0, self.indices.len())?;
             // Every index is inside its axis, so it fits whatever its type.
             match ty.class() {
                 Some(crate::tensor::Class::U64) => {
-                    let mut unsigned = vec![0u64; self.wide.len()];
+                    let mut unsigned = try_vec(0u64, self.wide.len())?;
                     widen(self.indices, 0, &mut unsigned);
                     let numbers = unsigned.iter().map(|x| x.cast_signed());
                     self.wide
@@ -253,7 +265,7 @@ impl<'a> Scatter<'a> {
                 _ => widen(self.indices, 0, &mut self.wide),
             }
         }
-        first
+        Ok(first)
     }
 
     /// After scattering: the position of the first index that was out of range. What was scattered

@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use super::scatter::{Piece, Places, scatter};
 use super::scatter_arithmetic::Arithmetic;
 use super::scatter_slices::Lists;
+use super::scratch::{or_refuse, try_collect, try_room, try_vec};
 use crate::limits::Share;
 use crate::op::OpError;
 use crate::tensor::convert::{narrow, widen};
@@ -160,7 +161,10 @@ impl<P: Places> Work<'_, P> {
             if let Some(mark) = self.mark() {
                 return self.marked(mark, data, updates, piece);
             }
-            met = vec![false; piece.out.len()];
+            let Some(fresh) = or_refuse(try_vec(false, piece.out.len())) else {
+                return;
+            };
+            met = fresh;
         } else if !self.use_init_val {
             piece.each(|_, element, _| *element = neutral);
         }
@@ -246,7 +250,9 @@ impl<P: Places> Work<'_, P> {
             high: C::High::default(),
             count: N::zero(),
         };
-        let mut means: Vec<Mean<C, N>> = piece.out.iter().map(begin).collect();
+        let Some(mut means) = or_refuse(try_collect(piece.out.iter().map(begin))) else {
+            return;
+        };
         piece.on(&mut means).each(|_, mean, update| {
             mean.sum.add(&mut mean.high, updates[update]);
             mean.count = mean.count + N::one();
@@ -264,13 +270,7 @@ impl<P: Places> Work<'_, P> {
     /// nothing is kept for the others.
     fn few<C: Arithmetic>(&self, output: &mut Tensor) -> Result<(), OpError> {
         let (ty, slab) = (output.element_type(), self.scatter.slab());
-        let mut order: Vec<(u32, u32)> = Vec::new();
-        order
-            .try_reserve_exact(self.scatter.updates())
-            .map_err(|_| {
-                let bytes = self.scatter.updates().saturating_mul(8);
-                OpError::limit(format!("cannot allocate {bytes} bytes"))
-            })?;
+        let mut order: Vec<(u32, u32)> = try_room(self.scatter.updates())?;
         for i in 0..output.len() / slab {
             // Both numbers are below the number of elements, which fits.
             let push = |place: usize, update: usize| {
@@ -334,13 +334,7 @@ impl<P: Places> Work<'_, P> {
 }
 
 fn allocate<C: Arithmetic>(len: usize) -> Result<Vec<C>, OpError> {
-    let mut wide = Vec::new();
-    wide.try_reserve_exact(len).map_err(|_| {
-        let bytes = len.saturating_mul(size_of::<C>());
-        OpError::limit(format!("cannot allocate {bytes} bytes"))
-    })?;
-    wide.resize(len, C::default());
-    Ok(wide)
+    try_vec(C::default(), len)
 }
 
 fn widen_all<C: Arithmetic>(tensor: &Tensor, out: &mut [C]) {
@@ -415,7 +409,10 @@ impl<P: Places, C: Arithmetic> Then<C> for Marked<'_, '_, P, C> {
 #[cold]
 fn meet(met: &mut Vec<bool>, len: usize, at: usize) {
     if met.is_empty() {
-        *met = vec![false; len];
+        let Some(fresh) = or_refuse(try_vec(false, len)) else {
+            return;
+        };
+        *met = fresh;
     }
     met[at] = true;
 }

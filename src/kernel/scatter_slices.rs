@@ -3,7 +3,7 @@
 use super::gather::OUTSIDE;
 use super::moving::{Mover, Word, copy_run, for_rows};
 use super::scatter::Places;
-use super::scratch::with_scratch;
+use super::scratch::{try_vec, with_scratch};
 use super::simd::prefetch;
 use super::tuples::Tuples;
 use crate::op::OpError;
@@ -33,12 +33,7 @@ impl ScatterSlices {
         slice: usize,
         slab: usize,
     ) -> Result<Self, OpError> {
-        let mut places = Vec::new();
-        places.try_reserve_exact(count).map_err(|_| {
-            let bytes = count.saturating_mul(size_of::<usize>());
-            OpError::limit(format!("cannot allocate {bytes} bytes"))
-        })?;
-        places.resize(count, OUTSIDE);
+        let mut places = try_vec(OUTSIDE, count)?;
         for_rows(&mut places, 1, 1, |first, some| tuples.places(first, some));
         Ok(Self {
             places,

@@ -4,20 +4,139 @@ use std::cell::Cell;
 
 use bytemuck::Pod;
 
+use crate::limits;
 use crate::op::OpError;
 
-/// `len` times a value, for what is as long as a tensor may be.
+fn refused<T>(len: usize) -> OpError {
+    let bytes = len.saturating_mul(size_of::<T>());
+    OpError::limit(format!("cannot allocate {bytes} bytes"))
+}
+
+/// An empty list with room for `len`, for what is as long as a tensor may be.
 ///
 /// # Errors
 /// When there is no memory for it.
-pub(crate) fn try_vec<T: Clone>(value: T, len: usize) -> Result<Vec<T>, OpError> {
+pub(crate) fn try_room<T>(len: usize) -> Result<Vec<T>, OpError> {
     let mut all = Vec::new();
-    all.try_reserve_exact(len).map_err(|_| {
-        let bytes = len.saturating_mul(size_of::<T>());
-        OpError::limit(format!("cannot allocate {bytes} bytes"))
-    })?;
+    all.try_reserve_exact(len).map_err(|_| refused::<T>(len))?;
+    Ok(all)
+}
+
+/// `len` times a value.
+///
+/// # Errors
+/// As [`try_room`].
+pub(crate) fn try_vec<T: Clone>(value: T, len: usize) -> Result<Vec<T>, OpError> {
+    let mut all = try_room(len)?;
     all.resize(len, value);
     Ok(all)
+}
+
+/// A copy.
+///
+/// # Errors
+/// As [`try_room`].
+pub(crate) fn try_copy<T: Clone>(elements: &[T]) -> Result<Vec<T>, OpError> {
+    let mut all = try_room(elements.len())?;
+    all.extend_from_slice(elements);
+    Ok(all)
+}
+
+/// What an iterator gives.
+///
+/// # Errors
+/// As [`try_room`].
+pub(crate) fn try_collect<T>(items: impl IntoIterator<Item = T>) -> Result<Vec<T>, OpError> {
+    let mut all = Vec::new();
+    try_extend(&mut all, items)?;
+    Ok(all)
+}
+
+/// What an iterator gives, up to its first error.
+///
+/// # Errors
+/// That error, or as [`try_room`].
+pub(crate) fn try_collect_ok<T, E: Into<OpError>>(
+    items: impl IntoIterator<Item = Result<T, E>>,
+) -> Result<Vec<T>, OpError> {
+    let mut failed = None;
+    let items = items.into_iter();
+    // As `collect` does, but for the size that iterators with errors hide.
+    let room = items.size_hint().0;
+    let mut all = try_room(room)?;
+    let good = items.map_while(|item| item.map_err(|e| failed = Some(e)).ok());
+    try_extend(&mut all, good)?;
+    failed.map_or(Ok(all), |error| Err(error.into()))
+}
+
+/// Appends what an iterator gives.
+///
+/// # Errors
+/// As [`try_room`].
+pub(crate) fn try_extend<T>(
+    all: &mut Vec<T>,
+    items: impl IntoIterator<Item = T>,
+) -> Result<(), OpError> {
+    let mut items = items.into_iter();
+    loop {
+        reserve(all, items.size_hint().0)?;
+        // No more than there is room for, so that the loop inside is the usual one.
+        let room = all.capacity() - all.len();
+        all.extend(items.by_ref().take(room));
+        match items.next() {
+            Some(item) => try_push(all, item)?,
+            None => return Ok(()),
+        }
+    }
+}
+
+/// Appends copies of elements.
+///
+/// # Errors
+/// As [`try_room`].
+pub(crate) fn try_append<T: Copy>(all: &mut Vec<T>, more: &[T]) -> Result<(), OpError> {
+    reserve(all, more.len())?;
+    all.extend_from_slice(more);
+    Ok(())
+}
+
+/// Appends one element.
+///
+/// # Errors
+/// As [`try_room`].
+#[inline]
+pub(crate) fn try_push<T>(all: &mut Vec<T>, item: T) -> Result<(), OpError> {
+    if all.len() == all.capacity() {
+        reserve(all, 1)?;
+    }
+    all.push(item);
+    Ok(())
+}
+
+/// Room for so many more.
+fn reserve<T>(all: &mut Vec<T>, more: usize) -> Result<(), OpError> {
+    let len = all.len();
+    all.try_reserve(more)
+        .map_err(|_| refused::<T>(len.saturating_add(more)))
+}
+
+/// `len` elements in memory that is used again, the new ones of this value.
+///
+/// # Errors
+/// As [`try_room`].
+pub(crate) fn try_resize<T: Clone>(all: &mut Vec<T>, len: usize, value: T) -> Result<(), OpError> {
+    reserve(all, len.saturating_sub(all.len()))?;
+    all.resize(len, value);
+    Ok(())
+}
+
+/// What there was memory for. Nothing otherwise, and [`limits::watch`] tells why: for kernels that no
+/// `Result` leaves, which then return early.
+pub(crate) fn or_refuse<T>(made: Result<T, OpError>) -> Option<T> {
+    if made.is_err() {
+        limits::refuse();
+    }
+    made.ok()
 }
 
 /// Kept for the next call, in units of 16 bytes; more is given back.
@@ -28,14 +147,19 @@ thread_local! {
 }
 
 /// Calls `f` with `len` unspecified elements of at most 16 bytes. A call inside it gets other memory.
-pub(crate) fn with_scratch<T: Pod, R>(len: usize, f: impl FnOnce(&mut [T]) -> R) -> R {
+/// Where there is no memory `f` is not called, and [`limits::watch`] tells it.
+pub(crate) fn with_scratch<T: Pod, R: Default>(len: usize, f: impl FnOnce(&mut [T]) -> R) -> R {
     let mut memory = MEMORY.take();
     let units = len
         .saturating_mul(size_of::<T>())
         .div_ceil(size_of::<u128>());
     if memory.len() < units {
         // Nothing of the old is copied.
-        memory = vec![0; units];
+        drop(memory);
+        let Some(fresh) = or_refuse(try_vec(0, units)) else {
+            return R::default();
+        };
+        memory = fresh;
     }
     let result = f(&mut bytemuck::cast_slice_mut(&mut memory[..units])[..len]);
     if memory.len() <= KEPT {
@@ -55,6 +179,33 @@ mod tests {
             let error = try_vec(0u64, len).expect_err("no memory");
             assert_eq!(error.kind, crate::op::OpErrorKind::Limit);
         }
+    }
+
+    #[test]
+    fn lists_of_iterators() {
+        let all = |count: usize| (0..count).filter(|i| i % 2 == 0);
+        for count in [0, 1, 2, 3, 1000] {
+            assert_eq!(try_collect(0..count), Ok((0..count).collect()));
+            assert_eq!(try_collect(all(count)), Ok(all(count).collect()));
+            let good = all(count).map(Ok::<_, OpError>);
+            assert_eq!(try_collect_ok(good), Ok(all(count).collect()));
+        }
+        let bad = (0..9).map(|i| {
+            if i < 5 {
+                Ok(i)
+            } else {
+                Err(OpError::new("odd"))
+            }
+        });
+        assert_eq!(try_collect_ok(bad), Err(OpError::new("odd")));
+        assert!(try_collect(0..usize::MAX).is_err());
+        let mut list = vec![1, 2];
+        assert_eq!(try_push(&mut list, 3), Ok(()));
+        assert_eq!(try_extend(&mut list, [4, 5]), Ok(()));
+        assert_eq!(try_resize(&mut list, 6, 9), Ok(()));
+        assert_eq!(try_copy(&list), Ok(vec![1, 2, 3, 4, 5, 9]));
+        assert_eq!(try_resize(&mut list, 1, 9), Ok(()));
+        assert_eq!(list, [1]);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use rayon::prelude::*;
 
 use super::math;
 use super::real::Real;
+use super::scratch::{or_refuse, try_room, try_vec};
 use super::simd::vectorize_mut;
 use crate::limits::Share;
 
@@ -201,15 +202,20 @@ pub(crate) fn weights_here<T: Real>(line: &mut [T], other: Option<T>) {
 
 /// A line for all threads.
 fn long_line<T: Real>(line: &mut [T], kind: Kind) {
-    let maxima = line.par_chunks(PART).map(|part| {
+    let count = line.len().div_ceil(PART);
+    let memory = try_room(count).and_then(|m| Ok((m, try_room(count)?)));
+    let Some((mut maxima, mut sums)) = or_refuse(memory) else {
+        return;
+    };
+    let parts = line.par_chunks(PART).map(|part| {
         vectorize_mut(
             #[inline(always)]
             || maximum(part),
         )
     });
-    let maxima: Vec<T> = maxima.collect();
+    parts.collect_into_vec(&mut maxima);
     let max = maximum(&maxima);
-    let sums = line.par_chunks_mut(PART).map(|part| {
+    let parts = line.par_chunks_mut(PART).map(|part| {
         vectorize_mut(
             #[inline(always)]
             || match kind {
@@ -218,7 +224,7 @@ fn long_line<T: Real>(line: &mut [T], kind: Kind) {
             },
         )
     });
-    let sums: Vec<T> = sums.collect();
+    parts.collect_into_vec(&mut sums);
     let total = sum(&sums);
     let (share, log) = (T::one() / total, math::ln(total));
     line.par_chunks_mut(PART).share(|part| match kind {
@@ -339,7 +345,11 @@ fn tile<T: Real>(
 /// The same for all threads, which take turns at columns and at rows.
 fn wide_columns<T: Real>(block: &mut [T], inner: usize, kind: Kind) {
     let rows = (PART / inner).max(1) * inner;
-    let mut maxima = vec![T::neg_infinity(); inner];
+    let memory =
+        try_vec(T::neg_infinity(), inner).and_then(|m| Ok((m, try_vec(T::zero(), inner)?)));
+    let Some((mut maxima, mut sums)) = or_refuse(memory) else {
+        return;
+    };
     let read = &*block;
     let tiles = maxima.par_chunks_mut(TILE).enumerate();
     tiles.share(|(i, maxima)| {
@@ -362,7 +372,6 @@ fn wide_columns<T: Real>(block: &mut [T], inner: usize, kind: Kind) {
             },
         );
     });
-    let mut sums = vec![T::zero(); inner];
     let read = &*block;
     sums.par_chunks_mut(TILE).enumerate().share(|(i, sums)| {
         vectorize_mut(

@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 
 use super::moving::{Mover, Odometer, Word, copy_run, for_rows};
+use super::scratch::{or_refuse, try_vec};
 use crate::op::OpError;
 
 type Sizes = SmallVec<[usize; 6]>;
@@ -80,7 +81,10 @@ impl Transpose {
         let middle = &self.dims[axis + 1..last];
         let count: usize = middle.iter().product();
         let row = count * width;
-        let mut square = vec![T::default(); side::<T>() * side::<T>()];
+        let square = try_vec(T::default(), side::<T>() * side::<T>());
+        let Some(mut square) = or_refuse(square) else {
+            return;
+        };
         let (mut outer, mut i) = (first / height, first % height);
         while !out.is_empty() {
             let n = (height - i).min(out.len() / row);

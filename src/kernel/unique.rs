@@ -1,6 +1,6 @@
 //! Finds equal rows.
 
-use super::scratch::try_vec;
+use super::scratch::{try_collect, try_push, try_vec};
 use super::sort::sort;
 use crate::op::OpError;
 use crate::tensor::convert::widen;
@@ -37,7 +37,7 @@ pub(crate) fn keys(tensor: &Tensor) -> Result<Vec<u64>, OpError> {
                     float(f64::from(x + 0.0).to_bits())
                 }
             };
-            values.into_iter().map(key).collect()
+            try_collect(values.into_iter().map(key))?
         }
         Some(Class::F64) => {
             let mut values = try_vec(0f64, len)?;
@@ -49,15 +49,12 @@ pub(crate) fn keys(tensor: &Tensor) -> Result<Vec<u64>, OpError> {
                     float((x + 0.0).to_bits())
                 }
             };
-            values.into_iter().map(key).collect()
+            try_collect(values.into_iter().map(key))?
         }
         Some(Class::I64) => {
             let mut values = try_vec(0i64, len)?;
             widen(tensor, 0, &mut values);
-            values
-                .into_iter()
-                .map(|x| x.cast_unsigned() ^ SIGN)
-                .collect()
+            try_collect(values.into_iter().map(|x| x.cast_unsigned() ^ SIGN))?
         }
         Some(Class::U64) => {
             let mut values = try_vec(0u64, len)?;
@@ -66,11 +63,11 @@ pub(crate) fn keys(tensor: &Tensor) -> Result<Vec<u64>, OpError> {
         }
         None => {
             let strings = tensor.as_strings()?;
-            let mut sorted: Vec<_> = strings.iter().collect();
+            let mut sorted = try_collect(strings)?;
             sorted.sort_unstable();
             sorted.dedup();
             let rank = |text| sorted.partition_point(|&other| other < text) as u64;
-            strings.iter().map(rank).collect()
+            try_collect(strings.iter().map(rank))?
         }
     })
 }
@@ -110,31 +107,34 @@ pub(crate) fn group(keys: &[u64], rows: usize, sorted: bool) -> Result<Groups, O
         match (groups.firsts.last(), groups.counts.last_mut()) {
             (Some(&first), Some(count)) if row(first) == row(i) => *count += 1,
             _ => {
-                groups.firsts.push(i);
-                groups.counts.push(1);
+                try_push(&mut groups.firsts, i)?;
+                try_push(&mut groups.counts, 1)?;
             }
         }
         group_of[i] = groups.firsts.len() - 1;
     }
     groups.group_of = group_of;
-    Ok(if sorted { groups } else { groups.by_first() })
+    if sorted {
+        return Ok(groups);
+    }
+    groups.by_first()
 }
 
 impl Groups {
-    fn by_first(mut self) -> Self {
-        let mut order: Vec<usize> = (0..self.firsts.len()).collect();
+    fn by_first(mut self) -> Result<Self, OpError> {
+        let mut order = try_collect(0..self.firsts.len())?;
         order.sort_unstable_by_key(|&group| self.firsts[group]);
-        let mut place = vec![0; order.len()];
+        let mut place = try_vec(0, order.len())?;
         for (new, &old) in order.iter().enumerate() {
             place[old] = new;
         }
         self.group_of
             .iter_mut()
             .for_each(|group| *group = place[*group]);
-        Self {
-            firsts: order.iter().map(|&old| self.firsts[old]).collect(),
-            counts: order.iter().map(|&old| self.counts[old]).collect(),
+        Ok(Self {
+            firsts: try_collect(order.iter().map(|&old| self.firsts[old]))?,
+            counts: try_collect(order.iter().map(|&old| self.counts[old]))?,
             group_of: self.group_of,
-        }
+        })
     }
 }

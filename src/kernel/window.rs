@@ -1,5 +1,6 @@
 //! Windows that slide over the last axes of a tensor.
 
+use super::scratch::{or_refuse, try_resize};
 use std::ops::Range;
 
 /// How a window slides along one axis.
@@ -170,7 +171,9 @@ pub(crate) fn sweep<T: Copy>(
                     let start = (iz * y.input + iy) * x.input;
                     let line = &plane[start..start + x.input];
                     if split {
-                        scratch.resize(width * x.stride, line[0]);
+                        if or_refuse(try_resize(scratch, width * x.stride, line[0])).is_none() {
+                            return;
+                        }
                         bring_together(line, x.stride, scratch.chunks_exact_mut(width));
                     }
                     for tx in columns.clone() {

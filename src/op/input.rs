@@ -58,7 +58,10 @@ impl<'a> Input<'a> {
             return Some(Cow::Borrowed(ranges));
         }
         let values = ints(self.value?)?;
-        Some(values.into_iter().map(ValueRange::exact).collect())
+        let mut ranges = Vec::new();
+        known(ranges.try_reserve_exact(values.len()))?;
+        ranges.extend(values.into_iter().map(ValueRange::exact));
+        Some(Cow::Owned(ranges))
     }
 
     /// Checks that the element type is an integer (or not known).
@@ -262,6 +265,14 @@ pub(crate) fn merge_types(inputs: &[Input<'_>]) -> Result<ElementType, OpError> 
     Ok(merged)
 }
 
+/// What there was memory for. Nothing is known otherwise, and the watch tells why.
+fn known<T, E>(made: Result<T, E>) -> Option<T> {
+    if made.is_err() {
+        crate::limits::refuse();
+    }
+    made.ok()
+}
+
 /// The elements of an integer (or boolean) tensor, widened. A `u64` above `i64::MAX` becomes
 /// `i64::MAX`, which no shape, axis or index can reach either.
 pub(super) fn ints(tensor: &Tensor) -> Option<Vec<i64>> {
@@ -269,5 +280,5 @@ pub(super) fn ints(tensor: &Tensor) -> Option<Vec<i64>> {
     if !ty.is_integer() && ty != ElementType::Boolean {
         return None;
     }
-    Some(crate::tensor::convert::to_i64(tensor))
+    known(crate::tensor::convert::try_i64(tensor))
 }

@@ -7,6 +7,7 @@
 
 use std::ops::Range;
 
+use crate::kernel::scratch::{try_append, try_collect_ok, try_push};
 use crate::op::{Input, OpError, Output, bail, ensure};
 use crate::tensor::convert::convert;
 use crate::tensor::{ElementType, PartialShape, Shape, Tensor};
@@ -79,16 +80,15 @@ pub(crate) fn ranges(
     let (begins, ends) = (indices(begins)?, indices(ends)?);
     let (begins, ends) = (begins.as_slice::<i64>()?, ends.as_slice::<i64>()?);
     let pairs = begins.iter().zip(ends).enumerate();
-    pairs
-        .map(
-            |(i, (&begin, &end))| match (begin.try_into(), end.try_into()) {
-                (Ok(begin), Ok(end)) if begin <= end && end <= count => Ok(begin..end),
-                _ => Err(OpError::new(format!(
-                    "{what} {i} are at {begin} to {end}, expected a range within 0 to {count}"
-                ))),
-            },
-        )
-        .collect()
+    let pairs = pairs.map(
+        |(i, (&begin, &end))| match (begin.try_into(), end.try_into()) {
+            (Ok(begin), Ok(end)) if begin <= end && end <= count => Ok(begin..end),
+            _ => Err(OpError::new(format!(
+                "{what} {i} are at {begin} to {end}, expected a range within 0 to {count}"
+            ))),
+        },
+    );
+    try_collect_ok(pairs)
 }
 
 fn indices(tensor: &Tensor) -> Result<Tensor, OpError> {
@@ -194,10 +194,11 @@ impl Packed {
         &mut self,
         write: impl FnOnce(&mut Vec<u8>) -> Result<(), OpError>,
     ) -> Result<(), OpError> {
-        self.begins.push(self.end()?);
+        let begin = self.end()?;
+        try_push(&mut self.begins, begin)?;
         write(&mut self.symbols)?;
-        self.ends.push(self.end()?);
-        Ok(())
+        let end = self.end()?;
+        try_push(&mut self.ends, end)
     }
 
     /// Adds a string.
@@ -205,10 +206,7 @@ impl Packed {
     /// # Errors
     /// When there are more symbols than indices.
     pub(crate) fn push(&mut self, string: &[u8]) -> Result<(), OpError> {
-        self.push_with(|symbols| {
-            symbols.extend_from_slice(string);
-            Ok(())
-        })
+        self.push_with(|symbols| try_append(symbols, string))
     }
 
     /// Begins, ends and symbols of a tensor of strings.
@@ -219,7 +217,7 @@ impl Packed {
         Ok([
             Tensor::new(shape.clone(), &self.begins)?,
             Tensor::new(shape.clone(), &self.ends)?,
-            Tensor::vector(&self.symbols),
+            Tensor::new([self.symbols.len()], &self.symbols)?,
         ])
     }
 }

@@ -225,7 +225,7 @@ fn transposition(draft: &Draft, index: usize) -> Option<(Port, Order)> {
     if kind(draft, index)? != "Transpose" {
         return None;
     }
-    let order = convert::to_i64(draft.value(order)?);
+    let order = convert::few_i64(draft.value(order)?);
     let order: Option<SmallVec<_>> = order
         .into_iter()
         .map(|axis| usize::try_from(axis).ok())

@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 use crate::kernel::gemm::Panels;
 use crate::kernel::simd::{evens, prefetch};
 use crate::kernel::window::{Axis, Window};
+use crate::limits::refuse;
 
 /// A matrix with a row for each tap of each channel, and a column for each window.
 #[derive(Debug)]
@@ -106,6 +107,12 @@ impl Moves {
 
     /// Adds what stands at a tap of one run.
     fn run(&mut self, x: &Axis, run: &Run, line: Option<usize>, tx: usize, inside: &Range<usize>) {
+        let len = run.last - run.first;
+        if self.moves.try_reserve(len.div_ceil(LANES)).is_err()
+            || self.zeros.try_reserve(len).is_err()
+        {
+            return refuse();
+        }
         let Some(line) = line else {
             for to in (run.to..run.to + run.last - run.first).step_by(LANES) {
                 self.moves.push(Move { from: None, to });

@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 use super::Sizes;
 use crate::kernel::across::{LANES, STEP, columns, lines};
 use crate::kernel::gemm::{Lanes, dispatch, lanes};
+use crate::kernel::scratch::{or_refuse, try_collect, try_extend, try_resize};
 use crate::kernel::simd::arch;
 use crate::kernel::window::{Axis, Window};
 use crate::limits::Share;
@@ -95,7 +96,7 @@ impl Depthwise {
             x,
             pitch,
             band,
-            places: places.collect(),
+            places: or_refuse(try_collect(places))?,
         })
     }
 
@@ -123,13 +124,16 @@ impl Depthwise {
             for (group, out) in out.chunks_mut(lanes * plane).enumerate() {
                 let first = jobs.len();
                 let count = out.len() / plane;
-                jobs.extend((0..self.y.output).step_by(rows).map(|row| Job {
+                let new = (0..self.y.output).step_by(rows).map(|row| Job {
                     image,
                     channel: group * lanes,
                     count,
                     rows: row..(row + rows).min(self.y.output),
                     outs: SmallVec::new(),
-                }));
+                });
+                if or_refuse(try_extend(&mut jobs, new)).is_none() {
+                    return;
+                }
                 if whole {
                     jobs[first].outs.push(out);
                     continue;
@@ -171,8 +175,8 @@ impl Depthwise {
         let inputs = self.y.input * self.x.input;
         let vectors = taps + self.inputs() + self.band * self.x.output;
         let size = (vectors + 1) * LANES;
-        if scratch.len() < size {
-            scratch.resize(size, 0.0);
+        if scratch.len() < size && or_refuse(try_resize(scratch, size, 0.0)).is_none() {
+            return;
         }
         let skip = scratch.as_ptr().align_offset(64).min(LANES);
         let channel = job.image * self.channels + job.channel;

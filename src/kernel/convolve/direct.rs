@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 use super::Sizes;
 use crate::kernel::gemm::{Lanes, dispatch, lanes};
 use crate::kernel::phases::{Layout, VECTOR};
+use crate::kernel::scratch::{or_refuse, try_resize, try_room};
 use crate::kernel::simd::arch;
 use crate::kernel::window::Window;
 use crate::limits::Share;
@@ -100,7 +101,7 @@ impl Direct {
             _ => y.kernel,
         };
         let taps = if columns == y.kernel { [1, 1] } else { taps };
-        let mut all = Vec::with_capacity(columns * x.kernel);
+        let mut all = or_refuse(try_room(columns * x.kernel))?;
         for (ty, tx) in (0..columns).flat_map(|ty| (0..x.kernel).map(move |tx| (ty, tx))) {
             all.push(Column {
                 offset: layout.offset(ty, tx),
@@ -158,7 +159,9 @@ impl Direct {
             some = m.div_ceil(parts).next_multiple_of(BLOCK).min(m);
         }
         let (parts, bands) = (m.div_ceil(some), y.output.div_ceil(rows));
-        let mut jobs: Vec<Job<'_>> = Vec::with_capacity(images * parts * z.output * bands);
+        let Some(mut jobs) = or_refuse(try_room(images * parts * z.output * bands)) else {
+            return;
+        };
         for image in 0..images {
             for filter in (0..m).step_by(some) {
                 for z in 0..z.output {
@@ -231,7 +234,9 @@ impl Direct {
         let rows = job.outs.first().map_or(0, |out| out.len() / x.output);
         let size = planes.len() * self.layout.len() + self.slack();
         if scratch.bands.len() < size + VECTOR {
-            scratch.bands.resize(size + VECTOR, 0.0);
+            if or_refuse(try_resize(&mut scratch.bands, size + VECTOR, 0.0)).is_none() {
+                return;
+            }
             scratch.padded = false;
         }
         // Rows begin where a line of the cache does.
@@ -463,8 +468,8 @@ impl<const N: usize, const M: usize> Columns<'_, '_, N, M> {
         }
         let len = (count - 1) * layout.pitch() + width;
         let len = len.next_multiple_of(S::F32_LANES);
-        if lines.len() < F * len {
-            lines.resize(F * len, 0.0);
+        if lines.len() < F * len && or_refuse(try_resize(lines, F * len, 0.0)).is_none() {
+            return;
         }
         self.in_line::<S, F>(simd, filter, &mut lines[..F * len]);
         for (out, line) in parts.iter_mut().zip(lines.chunks(len)) {

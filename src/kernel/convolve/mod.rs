@@ -15,6 +15,7 @@ use rayon::prelude::*;
 
 use crate::kernel::gemm::{Matrix, multiply, multiply_alone};
 use crate::kernel::reduce::Number;
+use crate::kernel::scratch::{or_refuse, try_collect_ok, try_resize, try_room};
 use crate::kernel::window::{Fold, Taps, Window, sweep};
 use crate::limits::Share;
 
@@ -293,7 +294,10 @@ pub(crate) fn products<T: Term>(
         return;
     }
     let tiles = n.div_ceil(width);
-    let mut jobs: Vec<Vec<&mut [T]>> = (0..images * tiles).map(|_| Vec::new()).collect();
+    let jobs = (0..images * tiles).map(|_| try_room(m));
+    let Some(mut jobs) = or_refuse(try_collect_ok::<Vec<&mut [T]>, _>(jobs)) else {
+        return;
+    };
     for (row, line) in out.chunks_mut(n).enumerate() {
         for (tile, part) in line.chunks_mut(width).enumerate() {
             jobs[row / m * tiles + tile].push(part);
@@ -303,8 +307,10 @@ pub(crate) fn products<T: Term>(
         let (image, at) = (job / tiles, job % tiles * width);
         let windows = at..(at + width).min(n);
         let len = windows.len();
-        tile.resize(k * width, T::default());
-        result.resize(m * width, T::default());
+        let room = try_resize(tile, k * width, T::default());
+        if or_refuse(room.and_then(|()| try_resize(result, m * width, T::default()))).is_none() {
+            return;
+        }
         let (tile, result) = (&mut tile[..k * len], &mut result[..m * len]);
         columns(image, 0..sizes.channels, windows, tile);
         let group = image % sizes.groups;
@@ -339,7 +345,9 @@ fn whole_planes<T: Term>(
     let rows = m.div_ceil(PARTS).max(NARROWEST);
     let taps = k / sizes.channels;
     let one = |tile: &mut Vec<T>, (image, out): (usize, &mut [T])| {
-        tile.resize(k * n, T::default());
+        if or_refuse(try_resize(tile, k * n, T::default())).is_none() {
+            return;
+        }
         let group = image % sizes.groups;
         let filters = &filters[group * m * k..][..m * k];
         if !split {

@@ -12,6 +12,7 @@ use super::{Sizes, winograd};
 use crate::kernel::gemm::{
     How, Matrix, PackedLeft, PackedRight, Right, made, product, product_turned, turns,
 };
+use crate::kernel::scratch::{or_refuse, try_collect};
 use crate::kernel::window::Window;
 use crate::limits::Share;
 use crate::op::Finish;
@@ -48,13 +49,15 @@ impl<'a> Filters<'a> {
         turned: bool,
     ) -> Option<&'a [Packed]> {
         let packed = made(self.packed?, || {
-            let groups = (0..groups).map(|group| match turned {
-                true => Packed::Turned(PackedRight::new(matrix(group).transposed())),
-                false => Packed::Left(PackedLeft::new(matrix(group))),
+            let groups = (0..groups).map_while(|group| {
+                Some(match turned {
+                    true => Packed::Turned(PackedRight::new(matrix(group).transposed())?),
+                    false => Packed::Left(PackedLeft::new(matrix(group))?),
+                })
             });
-            groups.collect()
+            or_refuse(try_collect(groups)).unwrap_or_default()
         });
-        Some(packed)
+        packed.map(Vec::as_slice)
     }
 }
 

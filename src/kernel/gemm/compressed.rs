@@ -13,6 +13,7 @@ use super::lanes::{Lanes, dispatch};
 use super::pack::Line;
 use super::tile::{Target, TileSize, write};
 use super::widen::{Bfloat16, Code, Float16, I4, I8, Known, U4, U8, read};
+use crate::kernel::scratch::{or_refuse, try_room, try_vec};
 use crate::tensor::convert::Compute;
 use crate::tensor::{ElementType, Tensor, pack};
 
@@ -101,9 +102,10 @@ impl Compressed<'_> {
     /// A number for each panel, group and column of the panel.
     fn each(&self, tensor: &Tensor, sizes: Sizes, width: usize) -> Option<Vec<f32>> {
         let [of_group, _, of_column] = self.strides(tensor)?;
-        let mut values = vec![0.0; tensor.len()];
+        let mut values = or_refuse(try_vec(0.0, tensor.len()))?;
         f32::widen_bytes(tensor.element_type(), tensor.bytes(), 0, &mut values);
-        let mut out = Vec::with_capacity(sizes.columns.next_multiple_of(width) * sizes.groups);
+        let len = sizes.columns.next_multiple_of(width) * sizes.groups;
+        let mut out = or_refuse(try_room(len))?;
         for panel in (0..sizes.columns).step_by(width) {
             for group in 0..sizes.groups {
                 let column = |j: usize| (panel + j).min(sizes.columns - 1);
@@ -138,7 +140,8 @@ impl fmt::Debug for PackedNarrow {
 }
 
 impl PackedNarrow {
-    /// Packs weights, if they are of a form that [`Compressed::size`] knows.
+    /// Packs weights, if they are of a form that [`Compressed::size`] knows, and there is memory for
+    /// them.
     pub(crate) fn new(of: Compressed<'_>) -> Option<Self> {
         Self::for_arch(crate::kernel::simd::arch(), of)
     }
@@ -157,7 +160,8 @@ impl PackedNarrow {
         };
         let panel = code.bytes(rows * width);
         let count = panel * columns.div_ceil(width);
-        let mut memory = vec![bytemuck::Zeroable::zeroed(); count.div_ceil(size_of::<Line>())];
+        let lines = count.div_ceil(size_of::<Line>());
+        let mut memory = or_refuse(try_vec(bytemuck::Zeroable::zeroed(), lines))?;
         if count > 0 {
             let bytes: &mut [u8] = &mut bytemuck::cast_slice_mut(&mut memory)[..count];
             let pack = |(i, out): (usize, &mut [u8])| match code {
@@ -454,7 +458,9 @@ fn pack_codes(of: &Compressed<'_>, sizes: Sizes, start: usize, width: usize, out
         true => (count, rows),
         false => (rows, count),
     };
-    let mut some = vec![0; along];
+    let Some(mut some) = or_refuse(try_vec(0, along)) else {
+        return;
+    };
     for i in 0..across {
         let (term, column) = if of.by_columns { (0, i) } else { (i, 0) };
         let from = place(of, sizes, term, start + column);

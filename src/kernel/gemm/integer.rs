@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::{Matrix, Product};
+use crate::kernel::scratch::{or_refuse, try_room};
 use crate::limits::Share;
 
 /// Columns whose sums stay in the nearest cache.
@@ -46,9 +47,13 @@ fn multiply<T: Product>(a: Matrix<'_, T>, b: Matrix<'_, T>, c: &mut [T], accumul
     let (data, stride) = if b.column_stride == 1 || k == 0 {
         (b.data, b.row_stride)
     } else {
-        packed = (0..k)
-            .flat_map(|l| (0..n).map(move |j| b.data[l * b.row_stride + j * b.column_stride]))
-            .collect();
+        let Some(mut memory) = or_refuse(try_room(k * n)) else {
+            return;
+        };
+        for l in 0..k {
+            memory.extend((0..n).map(|j| b.data[l * b.row_stride + j * b.column_stride]));
+        }
+        packed = memory;
         (&packed[..], n)
     };
     let row = |(i, out): (usize, &mut [T])| {

@@ -13,6 +13,7 @@ use rayon::prelude::*;
 use super::lanes::dispatch;
 use super::tile::{Side, TileSize, VECTORS};
 use super::{Lanes, Matrix, Panels};
+use crate::kernel::scratch::{or_refuse, try_resize, try_vec};
 use crate::kernel::simd::prefetch;
 use crate::limits::unhurried;
 
@@ -37,16 +38,17 @@ thread_local! {
 }
 
 /// Calls `f` with memory of this thread for so many elements, which hold anything. It is taken away
-/// meanwhile: another product that runs on the thread while this one waits gets other memory.
-pub(super) fn with_scratch<T: Lanes, R>(
+/// meanwhile: another product that runs on the thread while this one waits gets other memory. Where
+/// there is none `f` is not called, and the watch tells it.
+pub(super) fn with_scratch<T: Lanes, R: Default>(
     scratch: &'static LocalKey<Cell<Vec<Line>>>,
     elements: usize,
     f: impl FnOnce(&mut [T]) -> R,
 ) -> R {
     let mut memory = scratch.take();
     let count = lines::<T>(elements);
-    if memory.len() < count {
-        memory.resize(count, Line::zeroed());
+    if memory.len() < count && or_refuse(try_resize(&mut memory, count, Line::zeroed())).is_none() {
+        return R::default();
     }
     let result = f(&mut bytemuck::cast_slice_mut(&mut memory)[..elements]);
     scratch.set(memory);
@@ -54,13 +56,14 @@ pub(super) fn with_scratch<T: Lanes, R>(
 }
 
 /// What is in the cell; it is made if it is empty. Whoever waits for threads while it makes something
-/// may be given work that asks for the same, so that the cell must not be locked meanwhile.
-pub(crate) fn made<P>(cell: &OnceLock<P>, make: impl FnOnce() -> P) -> &P {
+/// may be given work that asks for the same, so that the cell must not be locked meanwhile. Nothing,
+/// as the watch tells, if there is no memory for it.
+pub(crate) fn made<P>(cell: &OnceLock<P>, make: impl FnOnce() -> P) -> Option<&P> {
     match cell.get() {
-        Some(made) => made,
+        Some(made) => Some(made),
         None => {
-            let made = unhurried(make);
-            cell.get_or_init(|| made)
+            let made = unhurried(make)?;
+            Some(cell.get_or_init(|| made))
         }
     }
 }
@@ -89,15 +92,16 @@ struct Stored<T> {
 }
 
 impl<T: Lanes> Stored<T> {
-    fn new(arch: Arch, [rows, columns]: [usize; 2], elements: usize) -> Self {
-        Self {
-            memory: vec![Line::zeroed(); lines::<T>(elements)],
+    fn new(arch: Arch, [rows, columns]: [usize; 2], elements: usize) -> Option<Self> {
+        let memory = or_refuse(try_vec(Line::zeroed(), lines::<T>(elements)))?;
+        Some(Self {
+            memory,
             elements,
             rows,
             columns,
             arch,
             element: std::marker::PhantomData,
-        }
+        })
     }
 
     fn data(&self) -> &[T] {
@@ -136,16 +140,16 @@ impl<T> PackedLeft<T> {
 }
 
 impl<T: Lanes> PackedLeft<T> {
-    /// Packs a matrix, whatever its strides.
-    pub(crate) fn new(matrix: Matrix<'_, T>) -> Self {
+    /// Packs a matrix, whatever its strides. Nothing, as the watch tells, if there is no memory for it.
+    pub(crate) fn new(matrix: Matrix<'_, T>) -> Option<Self> {
         Self::for_arch(crate::kernel::simd::arch(), matrix)
     }
 
-    pub(super) fn for_arch(arch: Arch, matrix: Matrix<'_, T>) -> Self {
+    pub(super) fn for_arch(arch: Arch, matrix: Matrix<'_, T>) -> Option<Self> {
         let (rows, columns) = (matrix.rows, matrix.columns);
-        let mut panels = Stored::new(arch, [rows, columns], rows * columns);
+        let mut panels = Stored::new(arch, [rows, columns], rows * columns)?;
         pack_left(arch, matrix, 0..rows, 0..columns, panels.data_mut(), true);
-        Self { panels }
+        Some(Self { panels })
     }
 
     pub(super) fn side(&self) -> Side<'_, T> {
@@ -174,21 +178,21 @@ impl<T> PackedRight<T> {
 }
 
 impl<T: Lanes> PackedRight<T> {
-    /// Packs a matrix, whatever its strides.
-    pub(crate) fn new(matrix: Matrix<'_, T>) -> Self {
+    /// Packs a matrix, whatever its strides. Nothing, as the watch tells, if there is no memory for it.
+    pub(crate) fn new(matrix: Matrix<'_, T>) -> Option<Self> {
         Self::from_panels(&matrix)
     }
 
     /// Packs a matrix that is written panel by panel.
-    pub(crate) fn from_panels(panels: &dyn Panels<T>) -> Self {
+    pub(crate) fn from_panels(panels: &dyn Panels<T>) -> Option<Self> {
         Self::for_arch(crate::kernel::simd::arch(), panels)
     }
 
-    pub(super) fn for_arch(arch: Arch, matrix: &dyn Panels<T>) -> Self {
+    pub(super) fn for_arch(arch: Arch, matrix: &dyn Panels<T>) -> Option<Self> {
         let (rows, columns) = (matrix.rows(), matrix.columns());
         let width = TileSize::of::<T>(arch).columns;
         let elements = columns.next_multiple_of(width) * rows;
-        let mut panels = Stored::new(arch, [rows, columns], elements);
+        let mut panels = Stored::new(arch, [rows, columns], elements)?;
         if rows > 0 {
             panels
                 .data_mut()
@@ -200,7 +204,7 @@ impl<T: Lanes> PackedRight<T> {
                     matrix.write(0..rows, start..columns.min(start + width), width, panel);
                 });
         }
-        Self { panels }
+        Some(Self { panels })
     }
 
     pub(super) fn side(&self) -> Side<'_, T> {

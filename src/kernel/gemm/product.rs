@@ -9,7 +9,9 @@ use super::lanes::dispatch;
 use super::pack::{LEFT, RIGHT, pack_left, with_scratch};
 use super::tile::{Block, Columns, Side, Target, TileSize};
 use super::{How, Lanes, Left, Matrix, Panels, Right, few};
+use crate::kernel::scratch::{or_refuse, try_collect_ok, try_room};
 use crate::limits::{self, Share};
+use crate::op::OpError;
 
 /// Terms that are added up at a time: a tile of the left side then lies in the nearest cache, and the
 /// result is not read and written too often.
@@ -83,7 +85,7 @@ impl<'c, T> Part<'c, T> {
         position: usize,
         tile: TileSize,
         count: usize,
-    ) -> Vec<Self> {
+    ) -> Result<Vec<Self>, OpError> {
         let width = n
             .div_ceil(count)
             .next_multiple_of(tile.columns)
@@ -105,7 +107,7 @@ impl<'c, T> Part<'c, T> {
         position: usize,
         tile: TileSize,
         [count, threads]: [usize; 2],
-    ) -> Vec<Self> {
+    ) -> Result<Vec<Self>, OpError> {
         let [height, width] = if n < count * tile.columns {
             let height = m.div_ceil(threads.min(count));
             [height.next_multiple_of(tile.rows), n]
@@ -120,13 +122,12 @@ impl<'c, T> Part<'c, T> {
         [m, n]: [usize; 2],
         position: usize,
         [height, width]: [usize; 2],
-    ) -> Vec<Self> {
+    ) -> Result<Vec<Self>, OpError> {
         let across = n.div_ceil(width);
-        let mut parts = Vec::new();
+        let mut parts = try_room(m.div_ceil(height).saturating_mul(across))?;
         for (i, c) in c.chunks_mut(height * n).enumerate() {
             let rows = i * height..m.min((i + 1) * height);
             let position = position + rows.start * n;
-            let mut pieces: Vec<Vec<&mut [T]>> = Vec::new();
             if across == 1 {
                 let target = Target::Rows(c, n);
                 parts.push(Self {
@@ -137,7 +138,8 @@ impl<'c, T> Part<'c, T> {
                 });
                 continue;
             }
-            pieces.resize_with(across, || Vec::with_capacity(rows.len()));
+            let pieces = (0..across).map(|_| try_room(rows.len()));
+            let mut pieces = try_collect_ok::<Vec<&mut [T]>, _>(pieces)?;
             for row in c.chunks_exact_mut(n) {
                 for (pieces, piece) in pieces.iter_mut().zip(row.chunks_mut(width)) {
                     pieces.push(piece);
@@ -152,7 +154,7 @@ impl<'c, T> Part<'c, T> {
                 });
             }
         }
-        parts
+        Ok(parts)
     }
 
     /// Calls `finish` for some rows and columns of the part, in a result of `n` columns.
@@ -227,10 +229,10 @@ pub(super) fn run_few<T: Lanes>(
                 rows: m,
                 columns: 32,
             };
-            Part::cut(c, [m, n], 0, tile, count)
-                .into_par_iter()
-                .with_max_len(1)
-                .share(part);
+            let Some(parts) = or_refuse(Part::cut(c, [m, n], 0, tile, count)) else {
+                return;
+            };
+            parts.into_par_iter().with_max_len(1).share(part);
         }
     }
 }
@@ -354,7 +356,9 @@ impl<T: Lanes> Plan<'_, T> {
                 Part::cut_along(c, [m, self.n], position, self.tile, [count, threads])
             }
         };
-        parts.into_par_iter().with_max_len(1).share(part);
+        if let Some(parts) = or_refuse(parts) {
+            parts.into_par_iter().with_max_len(1).share(part);
+        }
     }
 
     /// A part, on this thread.

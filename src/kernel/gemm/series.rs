@@ -10,15 +10,16 @@ use rayon::prelude::*;
 use super::lanes::dispatch;
 use super::pack::{LEFT, Line, RIGHT, with_scratch};
 use super::tile::{Block, Columns, Side, Target, TileSize};
+use crate::kernel::scratch::{or_refuse, try_vec};
 
 /// Calls `f` with memory of this thread for right sides of so many elements, which hold anything and
 /// begin with a line of the cache.
-pub(crate) fn with_panels<R>(elements: usize, f: impl FnOnce(&mut [f32]) -> R) -> R {
+pub(crate) fn with_panels<R: Default>(elements: usize, f: impl FnOnce(&mut [f32]) -> R) -> R {
     with_scratch(&RIGHT, elements, f)
 }
 
 /// As [`with_panels`], other memory: for results, while there are right sides.
-pub(crate) fn with_results<R>(elements: usize, f: impl FnOnce(&mut [f32]) -> R) -> R {
+pub(crate) fn with_results<R: Default>(elements: usize, f: impl FnOnce(&mut [f32]) -> R) -> R {
     with_scratch(&LEFT, elements, f)
 }
 
@@ -54,12 +55,12 @@ impl PackedSeries {
         count: usize,
         [rows, columns]: [usize; 2],
         write: impl Fn(Range<usize>, &mut [f32]) + Sync,
-    ) -> Self {
+    ) -> Option<Self> {
         let arch = crate::kernel::simd::arch();
         let tile = TileSize::of::<f32>(arch);
         let elements = count * rows * columns;
         let line = size_of::<Line>() / size_of::<f32>();
-        let mut memory = vec![Line::zeroed(); elements.div_ceil(line)];
+        let mut memory = or_refuse(try_vec(Line::zeroed(), elements.div_ceil(line)))?;
         let all: &mut [f32] = bytemuck::cast_slice_mut(&mut memory);
         all[..elements]
             .par_chunks_mut(tile.rows * count * columns)
@@ -68,14 +69,14 @@ impl PackedSeries {
                 let start = i * tile.rows;
                 write(start..rows.min(start + tile.rows), out);
             });
-        Self {
+        Some(Self {
             memory,
             count,
             rows,
             columns,
             tile,
             arch,
-        }
+        })
     }
 
     /// Columns of a panel of a right side.

@@ -151,8 +151,8 @@ fn check_all<T: Real>(a: Matrix<'_, f64>, b: Matrix<'_, f64>, accumulate: bool) 
     );
     for arch in machines() {
         let (left, right) = (
-            PackedLeft::for_arch(arch, a),
-            PackedRight::for_arch(arch, &Seen(b)),
+            PackedLeft::for_arch(arch, a).expect("memory"),
+            PackedRight::for_arch(arch, &Seen(b)).expect("memory"),
         );
         let seen = Seen(b);
         for alone in [false, true] {
@@ -243,7 +243,7 @@ fn threads_change_nothing() {
         let (a, b) = (numbers(m * k, 1), numbers(k * n, 2));
         for of_b in [false, true] {
             let (a, b) = (Matrix::new(&a, m, k), view(&b, [k, n], of_b));
-            let packed = PackedRight::new(b);
+            let packed = PackedRight::new(b).expect("memory");
             for b in [Right::Matrix(b), Right::Packed(&packed)] {
                 let mut whole = vec![0.0; m * n];
                 let count = |position: usize, piece: &mut [f32]| {
@@ -276,11 +276,11 @@ fn packed_sides_show_their_size_only() {
     let data = numbers(6, 1);
     let matrix = Matrix::new(&data, 2, 3);
     assert_eq!(
-        format!("{:?}", PackedLeft::new(matrix)),
+        format!("{:?}", PackedLeft::new(matrix).expect("memory")),
         "PackedLeft(2 x 3)"
     );
     assert_eq!(
-        format!("{:?}", PackedRight::new(matrix)),
+        format!("{:?}", PackedRight::new(matrix).expect("memory")),
         "PackedRight(2 x 3)"
     );
 }
@@ -371,9 +371,15 @@ fn what_is_kept_is_made_without_haste() {
     };
     let made_late = crate::limits::under(&late, || {
         assert!(crate::limits::watch().check().is_err());
-        *made(&std::sync::OnceLock::new(), || {
-            crate::limits::watch().check().is_ok()
-        })
+        let cell = std::sync::OnceLock::new();
+        let made = made(&cell, || crate::limits::watch().check().is_ok());
+        made.copied()
     });
-    assert!(made_late, "a half packed matrix would be kept");
+    assert_eq!(made_late, Some(true), "a half packed matrix would be kept");
+    let limits = crate::Limits::default();
+    crate::limits::under(&limits, || {
+        let cell = std::sync::OnceLock::new();
+        assert_eq!(made(&cell, crate::limits::refuse), None);
+        assert_eq!(cell.get(), None, "nor what there was no memory for");
+    });
 }

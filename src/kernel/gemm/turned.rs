@@ -161,7 +161,7 @@ mod tests {
                 &mut expected,
                 how,
             );
-            let turned = PackedRight::new(a.transposed());
+            let turned = PackedRight::new(a.transposed()).expect("memory");
             for alone in [false, true] {
                 let mut c = vec![f32::NAN; m * n];
                 product_turned(&turned, &b, &mut c, alone, Some(&add));

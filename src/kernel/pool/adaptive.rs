@@ -5,9 +5,11 @@ use std::ops::Range;
 use num_traits::NumCast;
 
 use super::{Pooled, planes, zero};
+use crate::kernel::scratch::try_collect;
+use crate::op::OpError;
 
 /// The windows that divide an axis of `input` elements into `output` parts that may overlap.
-fn parts(input: usize, output: usize) -> Vec<Range<usize>> {
+fn parts(input: usize, output: usize) -> Result<Vec<Range<usize>>, OpError> {
     let (input, output) = (input as u128, output as u128);
     let part = |i: u128| {
         let from = i * input / output;
@@ -15,7 +17,7 @@ fn parts(input: usize, output: usize) -> Vec<Range<usize>> {
         // Neither is more than the input.
         usize::try_from(from).unwrap_or(0)..usize::try_from(to).unwrap_or(0)
     };
-    (0..output).map(part).collect()
+    try_collect((0..output).map(part))
 }
 
 /// Windows whose size follows from those of the data and the output.
@@ -26,7 +28,10 @@ pub(crate) struct Adaptive {
 
 impl Adaptive {
     /// Windows over the last axes, at most three, from and to these sizes.
-    pub(crate) fn new(from: &[usize], to: &[usize]) -> Self {
+    ///
+    /// # Errors
+    /// When there is no memory for them.
+    pub(crate) fn new(from: &[usize], to: &[usize]) -> Result<Self, OpError> {
         let mut inputs = [1; 3];
         let mut sizes = [1; 3];
         let missing = inputs.len().saturating_sub(from.len());
@@ -40,8 +45,9 @@ impl Adaptive {
             .skip(missing)
             .zip(to)
             .for_each(|(to, x)| *to = *x);
-        let parts = [0, 1, 2].map(|i| parts(inputs[i], sizes[i]));
-        Self { inputs, parts }
+        let [z, y, x] = [0, 1, 2].map(|i| parts(inputs[i], sizes[i]));
+        let parts = [z?, y?, x?];
+        Ok(Self { inputs, parts })
     }
 
     fn outputs(&self) -> usize {

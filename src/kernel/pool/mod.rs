@@ -8,6 +8,7 @@ use std::num::NonZeroUsize;
 use num_traits::{NumCast, PrimInt, WrappingAdd};
 use rayon::prelude::*;
 
+use super::scratch::{or_refuse, try_collect, try_resize};
 use crate::kernel::window::{Axis, Fold, Taps, Window, sweep};
 use crate::limits::Share;
 use crate::tensor::convert::Compute;
@@ -277,7 +278,9 @@ fn find<T: Pooled, I: PrimInt + WrappingAdd + Send, O: Index>(
     type Memory<T, I> = ((Vec<T>, Vec<I>), Scratch<T>);
     let one = |memory: &mut Memory<T, I>, plane: usize, out: &mut [T], indices: &mut [O]| {
         let ((scratch, row), by_row) = memory;
-        row.resize(x.output, I::zero());
+        if or_refuse(try_resize(row, x.output, I::zero())).is_none() {
+            return;
+        }
         let before = plane * inputs;
         // A plane is a part of what is counted in, or the other way round.
         let within = NonZeroUsize::new(bound).filter(|_| bound < inputs);
@@ -369,7 +372,9 @@ pub(crate) fn mean<T: Pooled>(window: &Window, all: Option<usize>, data: &[T], o
         out,
         &mut nothing,
         |(scratch, row): &mut Scratch<T>, plane, out, _| {
-            row.resize(x.output, T::NOTHING);
+            if or_refuse(try_resize(row, x.output, T::NOTHING)).is_none() {
+                return;
+            }
             let mut fold = Sums {
                 out,
                 row,
@@ -396,7 +401,10 @@ pub(crate) fn mean_single(window: &Window, all: Option<usize>, data: &[f32], out
     if !whole && !rows::sums_suit(window) {
         return mean(window, all, data, out);
     }
-    let counts: Vec<f32> = (0..x.output).map(|ox| x.taps(ox).len() as f32).collect();
+    let counts = try_collect((0..x.output).map(|ox| x.taps(ox).len() as f32));
+    let Some(counts) = or_refuse(counts) else {
+        return;
+    };
     let mut nothing = vec![(); out.len()];
     let sizes = [window.outputs(), window.outputs()];
     let one = |scratch: &mut Scratch<f32>, plane: usize, out: &mut [f32], _: &mut [()]| {

@@ -8,7 +8,9 @@ use smallvec::SmallVec;
 
 use super::Pooled;
 use crate::kernel::phases::every;
+use crate::kernel::scratch::{or_refuse, try_resize};
 use crate::kernel::window::{Axis, Window};
+use crate::limits;
 
 /// Elements that a row may have with its padding.
 const LONGEST: usize = 1 << 20;
@@ -45,6 +47,13 @@ pub(super) fn sums_suit(window: &Window) -> bool {
 fn rows_under(window: &Window, [oz, oy]: [usize; 2]) -> SmallVec<[usize; 8]> {
     let [z, y, x] = window.axes();
     let mut rows = SmallVec::new();
+    if rows
+        .try_reserve(z.taps(oz).len() * y.taps(oy).len())
+        .is_err()
+    {
+        limits::refuse();
+        return rows;
+    }
     for iz in z.taps(oz).filter_map(|tz| z.element(oz, tz)) {
         for iy in y.taps(oy).filter_map(|ty| y.element(oy, ty)) {
             rows.push((iz * y.input + iy) * x.input);
@@ -118,8 +127,11 @@ fn fold<T: Copy + Default>(
     };
     let inside = x.pad..width.min(x.pad + x.input);
     scratch.row.clear();
-    scratch.row.resize(width, nothing);
-    scratch.padded.resize(phases * phase, nothing);
+    let room = try_resize(&mut scratch.row, width, nothing)
+        .and_then(|()| try_resize(&mut scratch.padded, phases * phase, nothing));
+    if or_refuse(room).is_none() {
+        return;
+    }
     let rows = (0..z.output).flat_map(|oz| (0..y.output).map(move |oy| [oz, oy]));
     for (at, out) in rows.zip(out.chunks_exact_mut(x.output)) {
         let starts = rows_under(window, at);
@@ -238,7 +250,9 @@ impl<T: Pooled, O: Index> WithSimd for Found<'_, T, O> {
             |at, out, scratch| {
                 let (indices, more) = std::mem::take(&mut rest).split_at_mut(x.output);
                 rest = more;
-                scratch.indices.resize(x.output, 0);
+                if or_refuse(try_resize(&mut scratch.indices, x.output, 0)).is_none() {
+                    return;
+                }
                 let found = &mut scratch.indices[..];
                 let apart = &mut scratch.padded[..];
                 // The first of equal ones stays: it is written last.

@@ -24,6 +24,7 @@ pub(crate) use product::PRODUCT;
 pub(crate) use scalar::{Accumulator, Number, Pair, Scalar};
 pub(crate) use sums::{L1, L2, MEAN, Mapped, SUM, Sum};
 
+use super::scratch::{or_refuse, try_vec};
 use crate::limits::{self, Watch};
 use crate::tensor::Tensor;
 use crate::tensor::convert::{narrow, widen};
@@ -75,7 +76,9 @@ impl Visitor for Reduction<'_> {
             let job = Job::new(Source::Slice(data), fold, &axes, A::round);
             return job.fill(out, &axes.axes, 0);
         }
-        let mut wide = vec![T::default(); output.len()];
+        let Some(mut wide) = or_refuse(try_vec(T::default(), output.len())) else {
+            return;
+        };
         let read = |start: usize, out: &mut [T]| widen(input, start, out);
         let job = Job::new(Source::Widened(&read), fold, &axes, A::round_again);
         job.fill(&mut wide, &axes.axes, 0);
@@ -250,7 +253,11 @@ impl<'a, T: Number, A: Accumulator<T>> Job<'a, T, A> {
                 || self.fill(high, &with_len(axes, i, axes[i].len - half), rest),
             );
         }
-        let mut acc: SmallVec<[A; 32]> = SmallVec::from_elem(self.fold.identity(), out.len());
+        let mut acc: SmallVec<[A; 32]> = SmallVec::new();
+        if acc.try_reserve_exact(out.len()).is_err() {
+            return limits::refuse();
+        }
+        acc.resize(out.len(), self.fold.identity());
         self.accumulate(&mut acc, axes, base);
         self.fold.finish(&mut acc, self.count);
         for (out, acc) in out.iter_mut().zip(acc) {
@@ -264,7 +271,11 @@ impl<'a, T: Number, A: Accumulator<T>> Job<'a, T, A> {
             Split::No => {
                 let mut scratch = match self.source {
                     Source::Slice(_) => Vec::new(),
-                    Source::Widened(_) => vec![T::default(); BLOCK.min(total(axes))],
+                    Source::Widened(_) => {
+                        let block = or_refuse(try_vec(T::default(), BLOCK.min(total(axes))));
+                        let Some(block) = block else { return };
+                        block
+                    }
                 };
                 self.walk(acc, axes, base, &mut scratch);
             }
@@ -280,7 +291,9 @@ impl<'a, T: Number, A: Accumulator<T>> Job<'a, T, A> {
             Split::Reduced => {
                 let half = axes[0].len / 2;
                 let rest = base + half * axes[0].stride;
-                let mut other = vec![self.fold.identity(); acc.len()];
+                let Some(mut other) = or_refuse(try_vec(self.fold.identity(), acc.len())) else {
+                    return;
+                };
                 self.join(
                     || self.accumulate(acc, &with_len(axes, 0, half), base),
                     || self.accumulate(&mut other, &with_len(axes, 0, axes[0].len - half), rest),

@@ -1,6 +1,8 @@
 //! Upright boxes, and how much they overlap.
 
 use crate::kernel::real::Real;
+use crate::kernel::scratch::{try_collect_ok, try_room};
+use crate::op::OpError;
 
 /// Boxes compared at a time, so that the comparison vectorizes.
 const LANES: usize = 16;
@@ -73,33 +75,43 @@ impl<T: Real> One<T> {
 
 impl<T: Real> Boxes<T> {
     /// No boxes, but room for some.
-    pub(crate) fn new(sides: Sides, capacity: usize) -> Self {
-        let room = || Vec::with_capacity(capacity);
-        Self {
-            x0: room(),
-            y0: room(),
-            x1: room(),
-            y1: room(),
-            area: room(),
+    ///
+    /// # Errors
+    /// When there is no memory for them.
+    pub(crate) fn new(sides: Sides, capacity: usize) -> Result<Self, OpError> {
+        let room = || try_room(capacity);
+        Ok(Self {
+            x0: room()?,
+            y0: room()?,
+            x1: room()?,
+            y1: room()?,
+            area: room()?,
             sides,
-        }
+        })
     }
 
     /// Lists of `count` boxes `[x0, y0, x1, y1]` each, not 0.
-    pub(crate) fn of_lists(sides: Sides, corners: &[T], count: usize) -> Vec<Self> {
+    ///
+    /// # Errors
+    /// As [`Boxes::new`].
+    pub(crate) fn of_lists(
+        sides: Sides,
+        corners: &[T],
+        count: usize,
+    ) -> Result<Vec<Self>, OpError> {
         let (quads, _) = corners.as_chunks::<4>();
         let lists = quads.chunks_exact(count);
         let list = |quads: &[[T; 4]]| {
-            let mut boxes = Self::new(sides, count);
+            let mut boxes = Self::new(sides, count)?;
             quads.iter().for_each(|&quad| boxes.push(quad));
-            boxes
+            Ok::<_, OpError>(boxes)
         };
-        lists.map(list).collect()
+        try_collect_ok(lists.map(list))
     }
 
-    /// No boxes of the same kind.
-    pub(super) fn none(&self) -> Self {
-        Self::new(self.sides, 0)
+    /// No boxes of the same kind, but room for some.
+    pub(super) fn none(&self, capacity: usize) -> Result<Self, OpError> {
+        Self::new(self.sides, capacity)
     }
 
     /// Adds a box `[x0, y0, x1, y1]`.
@@ -181,7 +193,7 @@ mod tests {
     use super::*;
 
     fn iou(sides: Sides, a: [f32; 4], b: [f32; 4]) -> f32 {
-        let mut boxes = Boxes::new(sides, 2);
+        let mut boxes = Boxes::new(sides, 2).expect("memory");
         boxes.push(a);
         boxes.push(b);
         assert_eq!(boxes.iou(0, 1), boxes.iou(1, 0));

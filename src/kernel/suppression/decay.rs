@@ -3,6 +3,8 @@
 use super::{Boxes, Scored};
 use crate::kernel::math;
 use crate::kernel::real::Real;
+use crate::kernel::scratch::{try_push, try_room};
+use crate::op::OpError;
 
 /// By what an overlap with a better box multiplies a score.
 #[derive(Debug, Clone, Copy)]
@@ -26,8 +28,16 @@ impl<T: Real> Decay<T> {
     }
 
     /// The boxes whose score stays above `lowest`, with those scores, in the order they came in.
-    pub(crate) fn keep(self, boxes: &Boxes<T>, ranked: &[Scored<T>], lowest: T) -> Vec<Scored<T>> {
-        let mut largest: Vec<T> = Vec::with_capacity(ranked.len());
+    ///
+    /// # Errors
+    /// When there is no memory for them.
+    pub(crate) fn keep(
+        self,
+        boxes: &Boxes<T>,
+        ranked: &[Scored<T>],
+        lowest: T,
+    ) -> Result<Vec<Scored<T>>, OpError> {
+        let mut largest = try_room(ranked.len())?;
         let mut kept = Vec::new();
         for scored in ranked {
             let (mut most, mut factor) = (T::zero(), T::one());
@@ -39,10 +49,10 @@ impl<T: Real> Decay<T> {
             largest.push(most);
             let score = factor * scored.score;
             if score > lowest {
-                kept.push(Scored { score, ..*scored });
+                try_push(&mut kept, Scored { score, ..*scored })?;
             }
         }
-        kept
+        Ok(kept)
     }
 }
 
@@ -53,13 +63,13 @@ mod tests {
 
     #[test]
     fn by_all_better_boxes() {
-        let mut boxes = Boxes::new(Sides::Continuous, 3);
+        let mut boxes = Boxes::new(Sides::Continuous, 3).expect("memory");
         boxes.push([0.0f32, 0.0, 2.0, 2.0]);
         boxes.push([0.0, 0.0, 1.0, 2.0]);
         boxes.push([0.0, 0.0, 2.0, 2.0]);
         let ranked = [0, 1, 2].map(|index| Scored { score: 1.0, index });
         let scores = |decay: Decay<f32>| {
-            let kept = decay.keep(&boxes, &ranked, -1.0);
+            let kept = decay.keep(&boxes, &ranked, -1.0).expect("memory");
             kept.iter().map(|s| s.score).collect::<Vec<_>>()
         };
         assert_eq!(scores(Decay::Linear), [1.0, 0.5, 0.0]);
@@ -67,6 +77,7 @@ mod tests {
             scores(Decay::Gaussian(2.0)),
             [1.0, (-0.5f32).exp(), (-2.0f32).exp()]
         );
-        assert_eq!(Decay::Linear.keep(&boxes, &ranked, 0.5).len(), 1);
+        let kept = Decay::Linear.keep(&boxes, &ranked, 0.5);
+        assert_eq!(kept.expect("memory").len(), 1);
     }
 }

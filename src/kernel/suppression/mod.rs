@@ -14,7 +14,9 @@ pub(crate) use decay::Decay;
 
 use super::math;
 use super::real::Real;
+use super::scratch::{try_collect, try_collect_ok, try_push, try_room};
 use crate::limits::{self, Share};
+use crate::op::OpError;
 
 /// Boxes from which several lists of them are worth several threads.
 const PART: usize = 1 << 14;
@@ -53,30 +55,39 @@ pub(crate) fn leave_first<T>(
 }
 
 /// The best boxes whose score is accepted, the best first.
+///
+/// # Errors
+/// When there is no memory for them.
 pub(crate) fn rank<T: Real>(
     scores: impl Iterator<Item = T>,
     accept: impl Fn(T) -> bool,
     most: usize,
-) -> Vec<Scored<T>> {
+) -> Result<Vec<Scored<T>>, OpError> {
     let scored = scores
         .enumerate()
         .map(|(index, score)| Scored { score, index });
-    let mut ranked: Vec<_> = scored.filter(|scored| accept(scored.score)).collect();
+    let mut ranked = try_collect(scored.filter(|scored| accept(scored.score)))?;
     leave_first(&mut ranked, most, best_first);
-    ranked
+    Ok(ranked)
 }
 
 /// What `f` gives for each of `lists` lists of boxes, in order; on several threads if the boxes
 /// are many.
+///
+/// # Errors
+/// One of those of `f`, or when there is no memory for as many.
 pub(crate) fn each_list<R: Send>(
     lists: usize,
     boxes: usize,
-    f: impl Fn(usize) -> R + Send + Sync,
-) -> Vec<R> {
+    f: impl Fn(usize) -> Result<R, OpError> + Send + Sync,
+) -> Result<Vec<R>, OpError> {
     if lists > 1 && lists.saturating_mul(boxes) >= PART {
-        (0..lists).into_par_iter().share_map(f).collect()
+        let mut all = try_room(lists)?;
+        let lists = (0..lists).into_par_iter().share_map(f);
+        lists.collect_into_vec(&mut all);
+        try_collect_ok(all)
     } else {
-        (0..lists).map(f).collect()
+        try_collect_ok((0..lists).map(f))
     }
 }
 
@@ -93,9 +104,17 @@ pub(crate) struct Hard<T> {
 
 impl<T: Real> Hard<T> {
     /// The boxes that stay, in the order they are given in: the best first.
-    pub(crate) fn keep(&self, boxes: &Boxes<T>, ranked: &[Scored<T>]) -> Vec<Scored<T>> {
-        let mut kept = boxes.none();
-        let mut limits = Vec::new();
+    ///
+    /// # Errors
+    /// When there is no memory for them.
+    pub(crate) fn keep(
+        &self,
+        boxes: &Boxes<T>,
+        ranked: &[Scored<T>],
+    ) -> Result<Vec<Scored<T>>, OpError> {
+        let most = self.most.min(ranked.len());
+        let mut kept = boxes.none(most)?;
+        let mut limits = try_room(most)?;
         let mut limit = self.limit;
         let watch = limits::watch();
         let mut stays = |scored: &Scored<T>| {
@@ -110,7 +129,7 @@ impl<T: Real> Hard<T> {
             true
         };
         let ranked = ranked.iter().copied();
-        ranked.filter(|s| stays(s)).take(self.most).collect()
+        try_collect(ranked.filter(|s| stays(s)).take(self.most))
     }
 }
 
@@ -155,16 +174,24 @@ impl<T: Real> Eq for Waiting<T> {}
 
 impl<T: Real> Soft<T> {
     /// The boxes that stay, in the order they are picked, with the scores they were picked by.
-    pub(crate) fn keep(&self, boxes: &Boxes<T>, ranked: Vec<Scored<T>>) -> Vec<Scored<T>> {
+    ///
+    /// # Errors
+    /// When there is no memory for them.
+    pub(crate) fn keep(
+        &self,
+        boxes: &Boxes<T>,
+        ranked: Vec<Scored<T>>,
+    ) -> Result<Vec<Scored<T>>, OpError> {
         let waiting = ranked.into_iter().map(|scored| Waiting { scored, seen: 0 });
-        let mut waiting: BinaryHeap<_> = waiting.collect();
+        // What comes back was there before: the heap never grows.
+        let mut waiting = BinaryHeap::from(try_collect(waiting)?);
         let mut kept: Vec<Scored<T>> = Vec::new();
         while kept.len() < self.most {
             let Some(Waiting { scored, seen }) = waiting.pop() else {
                 break;
             };
             match self.weigh(boxes, scored, &kept[seen..]) {
-                Some(score) if score == scored.score => kept.push(scored),
+                Some(score) if score == scored.score => try_push(&mut kept, scored)?,
                 Some(score) => waiting.push(Waiting {
                     scored: Scored { score, ..scored },
                     seen: kept.len(),
@@ -172,7 +199,7 @@ impl<T: Real> Soft<T> {
                 None => {}
             }
         }
-        kept
+        Ok(kept)
     }
 
     /// The score that the overlaps with `kept` leave, if the box does not go.
@@ -199,7 +226,7 @@ mod tests {
     use super::*;
 
     fn boxes(all: &[[u8; 4]]) -> Boxes<f32> {
-        let mut boxes = Boxes::new(Sides::Continuous, all.len());
+        let mut boxes = Boxes::new(Sides::Continuous, all.len()).expect("memory");
         for &[x, y, w, h] in all {
             let [x, y, w, h] = [x, y, w, h].map(f32::from);
             boxes.push([x, y, x + w, y + h]);
@@ -219,8 +246,8 @@ mod tests {
             let boxes = boxes(&all);
             let limit = f32::from(limit) / 10.0;
             let scores: Vec<f32> = scores[..all.len()].iter().map(|&s| f32::from(s)).collect();
-            let ranked = rank(scores.iter().copied(), |s| s > 1.0, usize::MAX);
-            let kept = Hard { most, limit, eta }.keep(&boxes, &ranked);
+            let ranked = rank(scores.iter().copied(), |s| s > 1.0, usize::MAX).expect("memory");
+            let kept = Hard { most, limit, eta }.keep(&boxes, &ranked).expect("memory");
 
             let mut left: Vec<usize> = (0..all.len()).filter(|&i| scores[i] > 1.0).collect();
             let (mut expected, mut limit) = (Vec::new(), limit);
@@ -245,8 +272,8 @@ mod tests {
             let boxes = boxes(&all);
             let lowest = 1.5;
             let mut scores: Vec<f32> = scores[..all.len()].iter().map(|&s| f32::from(s)).collect();
-            let ranked = rank(scores.iter().copied(), |s| s >= lowest, usize::MAX);
-            let kept = Soft { most, scale: -1.0, limit, lowest }.keep(&boxes, ranked);
+            let ranked = rank(scores.iter().copied(), |s| s >= lowest, usize::MAX).expect("memory");
+            let kept = Soft { most, scale: -1.0, limit, lowest }.keep(&boxes, ranked).expect("memory");
 
             let mut left: Vec<usize> = (0..all.len()).collect();
             let mut expected = Vec::new();
@@ -269,7 +296,7 @@ mod tests {
     fn ranks() {
         let scores = [1.0f32, f32::NAN, 3.0, -0.0, 3.0, 0.0];
         let ranked = |most| {
-            let ranked = rank(scores.into_iter(), |_| true, most);
+            let ranked = rank(scores.into_iter(), |_| true, most).expect("memory");
             ranked.into_iter().map(|s| s.index).collect::<Vec<_>>()
         };
         assert_eq!(ranked(9), [2, 4, 0, 3, 5, 1]);

@@ -18,6 +18,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Inner;
+use crate::kernel::scratch::{try_collect, try_collect_ok};
 use crate::op::{Input, Io, Op, OpError, Output, Outputs, bail, ensure};
 use crate::tensor::convert::{convert, convert_into};
 use crate::tensor::{Class, ElementType, Tensor, Text, ValueRange};
@@ -153,17 +154,17 @@ impl Cast {
         let wide = match self.to.class() {
             Some(Class::I64) if self.to.is_integer() => {
                 let read = |(i, t)| integer(t).ok_or_else(|| wrong(i));
-                let numbers: Vec<i64> = numbers.map(read).collect::<Result<_, _>>()?;
+                let numbers: Vec<i64> = try_collect_ok(numbers.map(read))?;
                 Tensor::new(input.shape().clone(), &numbers)?
             }
             Some(Class::U64) => {
                 let read = |(i, t)| unsigned(t).ok_or_else(|| wrong(i));
-                let numbers: Vec<u64> = numbers.map(read).collect::<Result<_, _>>()?;
+                let numbers: Vec<u64> = try_collect_ok(numbers.map(read))?;
                 Tensor::new(input.shape().clone(), &numbers)?
             }
             _ => {
                 let read = |(i, t)| float(t).ok_or_else(|| wrong(i));
-                let numbers: Vec<f64> = numbers.map(read).collect::<Result<_, _>>()?;
+                let numbers: Vec<f64> = try_collect_ok(numbers.map(read))?;
                 Tensor::new(input.shape().clone(), &numbers)?
             }
         };
@@ -222,27 +223,24 @@ fn write(input: &Tensor, texts: &mut [Text]) -> Result<(), OpError> {
     let Some(class) = input.element_type().class() else {
         bail!("{} cannot be cast to string", input.element_type());
     };
+    // A number's text is short: what there may be many of is the list.
     let all: Vec<String> = match class {
         Class::F32 => {
             let wide = convert(input, ElementType::F32)?;
             let numbers = wide.as_slice::<f32>()?.iter();
-            numbers
-                .map(|x| float(x, x.is_nan(), x.is_infinite()))
-                .collect()
+            try_collect(numbers.map(|x| float(x, x.is_nan(), x.is_infinite())))?
         }
         Class::F64 => {
             let numbers = input.as_slice::<f64>()?.iter();
-            numbers
-                .map(|x| float(x, x.is_nan(), x.is_infinite()))
-                .collect()
+            try_collect(numbers.map(|x| float(x, x.is_nan(), x.is_infinite())))?
         }
         Class::I64 => {
             let wide = convert(input, ElementType::I64)?;
-            wide.as_slice::<i64>()?.iter().map(i64::to_string).collect()
+            try_collect(wide.as_slice::<i64>()?.iter().map(i64::to_string))?
         }
         Class::U64 => {
             let numbers = input.as_slice::<u64>()?.iter();
-            numbers.map(u64::to_string).collect()
+            try_collect(numbers.map(u64::to_string))?
         }
     };
     for (out, text) in texts.iter_mut().zip(&all) {

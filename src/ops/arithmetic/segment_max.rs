@@ -10,9 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::kernel::bags::{Bags, Empty, bounds, fold_bags};
 use crate::kernel::reduce::MAX;
+use crate::kernel::scratch::try_collect;
 use crate::op::{Input, Io, Op, OpError, Output, Outputs, bail, ensure};
 use crate::ops::interval;
-use crate::tensor::convert::{narrow, to_i64};
+use crate::tensor::convert::{narrow, try_i64};
 use crate::tensor::{
     Class, Dimension, ElementType, PartialShape, Tensor, TensorError, ValueRange, float,
 };
@@ -107,7 +108,7 @@ impl Op for SegmentMax {
 
     fn eval(&self, io: Io<'_>) -> Result<(), OpError> {
         let (data, out) = (io.inputs[0], &mut io.outputs[0]);
-        let ids = to_i64(io.inputs[1]);
+        let ids = try_i64(io.inputs[1])?;
         check(&ids)?;
         let count = out.shape()[0];
         if let Some(last) = ids.last() {
@@ -116,8 +117,8 @@ impl Op for SegmentMax {
                 "segment {last} is out of range for {count} segments"
             );
         }
-        let ids: Vec<usize> = ids.iter().flat_map(|&id| usize::try_from(id)).collect();
-        let rows: Vec<usize> = (0..ids.len()).collect();
+        let ids = try_collect(ids.iter().flat_map(|&id| usize::try_from(id)))?;
+        let rows = try_collect(0..ids.len())?;
         let ty = data.element_type();
         let fill = match self.fill_mode {
             FillMode::Zero => Tensor::zeros(ty, [1])?,

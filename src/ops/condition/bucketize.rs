@@ -8,6 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::block::{Operand, blocks};
+use crate::kernel::scratch::{try_collect, try_vec};
 use crate::op::{
     Input, Io, Op, OpError, Output, Outputs, bail, ensure, expect_index_type, expect_indices_fit,
 };
@@ -38,21 +39,25 @@ enum Boundaries {
 }
 
 impl Boundaries {
-    fn new(tensor: &Tensor) -> Self {
-        match tensor.element_type().class() {
-            Some(Class::F32 | Class::F64) => Self::Floats(widened(tensor)),
+    fn new(tensor: &Tensor) -> Result<Self, OpError> {
+        Ok(match tensor.element_type().class() {
+            Some(Class::F32 | Class::F64) => Self::Floats(widened(tensor)?),
             Some(Class::U64) => {
-                Self::Integers(widened::<u64>(tensor).into_iter().map(i128::from).collect())
+                let wide = widened::<u64>(tensor)?.into_iter();
+                Self::Integers(try_collect(wide.map(i128::from))?)
             }
-            _ => Self::Integers(widened::<i64>(tensor).into_iter().map(i128::from).collect()),
-        }
+            _ => {
+                let wide = widened::<i64>(tensor)?.into_iter();
+                Self::Integers(try_collect(wide.map(i128::from))?)
+            }
+        })
     }
 }
 
-fn widened<C: crate::tensor::convert::Compute>(tensor: &Tensor) -> Vec<C> {
-    let mut all = vec![C::default(); tensor.len()];
+fn widened<C: crate::tensor::convert::Compute>(tensor: &Tensor) -> Result<Vec<C>, OpError> {
+    let mut all = try_vec(C::default(), tensor.len())?;
     widen(tensor, 0, &mut all);
-    all
+    Ok(all)
 }
 
 impl Bucketize {
@@ -89,13 +94,13 @@ impl Bucketize {
         }
     }
 
-    fn run(&self, data: &Tensor, boundaries: &Boundaries, out: &mut Tensor) {
+    fn run(&self, data: &Tensor, boundaries: &Boundaries, out: &mut Tensor) -> Result<(), OpError> {
         let shape = data.shape().clone();
         let operands = [Operand::new(data, 0, &shape)];
         let index = |place: usize| i64::try_from(place).unwrap_or(i64::MAX);
         let class = data.element_type().class();
         if let Some(Class::F32 | Class::F64) = class {
-            return blocks::<f64, i64, 1>(&operands, out, &|[data], out| {
+            blocks::<f64, i64, 1>(&operands, out, &|[data], out| {
                 for (out, x) in out.iter_mut().zip(data) {
                     *out = index(match boundaries {
                         Boundaries::Floats(all) => self.place(all, x),
@@ -103,12 +108,13 @@ impl Bucketize {
                     });
                 }
             });
+            return Ok(());
         }
         let rounded: Vec<i128>;
         let all = match boundaries {
             Boundaries::Integers(all) => all,
             Boundaries::Floats(all) => {
-                rounded = all.iter().map(|&b| self.integer_boundary(b)).collect();
+                rounded = try_collect(all.iter().map(|&b| self.integer_boundary(b)))?;
                 &rounded
             }
         };
@@ -125,6 +131,7 @@ impl Bucketize {
                 }
             });
         }
+        Ok(())
     }
 }
 
@@ -151,8 +158,7 @@ impl Op for Bucketize {
             bail!("expected 2 inputs, got {}", io.inputs.len());
         };
         expect_indices_fit(buckets.len(), self.output_type)?;
-        self.run(data, &Boundaries::new(buckets), &mut io.outputs[0]);
-        Ok(())
+        self.run(data, &Boundaries::new(buckets)?, &mut io.outputs[0])
     }
 }
 

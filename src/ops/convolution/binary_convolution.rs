@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::convolution::{geometry, infer_shape};
 use crate::kernel::convolve::{Sizes, Term, convolve};
+use crate::kernel::scratch::try_collect;
 use crate::kernel::window::Window;
 use crate::op::{Input, Io, Op, OpError, Output, Outputs, bail, ensure};
 use crate::ops::floats::real;
@@ -60,9 +61,7 @@ impl BinaryConvolution {
             let zero = T::default();
             let bits = real::<T>(tensor)?;
             let signs = bits.as_slice::<T>()?.iter();
-            Ok(signs
-                .map(|&x| T::of(if x == zero { -1.0 } else { 1.0 }))
-                .collect())
+            try_collect(signs.map(|&x| T::of(if x == zero { -1.0 } else { 1.0 })))
         };
         let (data, filters) = (signs(data)?, signs(filters)?);
         let mut sums = Tensor::zeros(T::TYPE, out.shape().clone())?;

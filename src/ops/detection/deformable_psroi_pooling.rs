@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::regions::{self, positive};
 use crate::kernel::real::Real;
 use crate::kernel::regions::{Maps, each};
+use crate::kernel::scratch::try_copy;
 use crate::op::{Input, Io, Op, OpError, Output, Outputs, bail, ensure, merge_types};
 use crate::ops::floats::{fill, in_real, real};
 use crate::tensor::Tensor;
@@ -174,7 +175,7 @@ fn offsets(tensor: Option<&&Tensor>) -> Result<Option<Offsets>, OpError> {
     };
     let values = real::<f32>(tensor)?;
     Ok(Some(Offsets {
-        values: values.as_slice()?.to_vec(),
+        values: try_copy(values.as_slice()?)?,
         classes: tensor.shape()[1] / 2,
     }))
 }

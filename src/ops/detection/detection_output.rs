@@ -11,6 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::kernel::proposals::{Refine, clip};
 use crate::kernel::real::Real;
+use crate::kernel::scratch::{
+    try_collect, try_collect_ok, try_copy, try_extend, try_push, try_vec,
+};
 use crate::kernel::suppression::{
     Boxes, Hard, Scored, Sides, best_first, each_list, highest_first, leave_first, rank,
 };
@@ -252,8 +255,13 @@ impl DetectionOutput {
     }
 
     /// The boxes of a place: one for all classes, or one a class.
-    fn boxes<T: Real>(&self, image: &Image<'_, T>, place: usize, places: usize) -> Boxes<T> {
-        let mut boxes = Boxes::new(Sides::Continuous, image.priors.len());
+    fn boxes<T: Real>(
+        &self,
+        image: &Image<'_, T>,
+        place: usize,
+        places: usize,
+    ) -> Result<Boxes<T>, OpError> {
+        let mut boxes = Boxes::new(Sides::Continuous, image.priors.len())?;
         for (i, &prior) in image.priors.iter().enumerate() {
             let (at, variance) = (i * places + place, image.variances.get(i));
             let prior = match image.arm {
@@ -262,7 +270,7 @@ impl DetectionOutput {
             };
             boxes.push(self.decode(prior, image.logits[at], variance));
         }
-        boxes
+        Ok(boxes)
     }
 
     /// The score of a class at a prior box.
@@ -285,19 +293,23 @@ impl DetectionOutput {
     }
 
     /// The prior boxes of each class in question, the best first.
-    fn candidates<T: Real>(&self, image: &Image<'_, T>, classes: usize) -> Vec<Vec<Scored<T>>> {
+    fn candidates<T: Real>(
+        &self,
+        image: &Image<'_, T>,
+        classes: usize,
+    ) -> Result<Vec<Vec<Scored<T>>>, OpError> {
         let lowest = T::of(self.confidence_threshold.into());
         let most = usize::try_from(self.top_k).unwrap_or(usize::MAX);
         let priors = image.priors.len();
         if !self.decrease_label_id {
             let one = |class: usize| {
                 if self.is_background(class) {
-                    return Vec::new();
+                    return Ok(Vec::new());
                 }
                 let scores = (0..priors).map(|prior| self.score(image, prior, class));
                 rank(scores, |score| score > lowest, most)
             };
-            return (0..classes).map(one).collect();
+            return try_collect_ok((0..classes).map(one));
         }
         let mut best: Vec<(usize, Scored<T>)> = Vec::new();
         for index in 0..priors {
@@ -307,28 +319,30 @@ impl DetectionOutput {
                 .filter(|&(_, score)| score > -T::one())
                 .min_by(|a, b| highest_first(a.1, b.1));
             if let Some((class, score)) = scored.filter(|&(_, score)| score >= lowest) {
-                best.push((class, Scored { score, index }));
+                try_push(&mut best, (class, Scored { score, index }))?;
             }
         }
         leave_first(&mut best, most, |a, b| best_first(&a.1, &b.1));
-        let mut lists = vec![Vec::new(); classes];
-        best.into_iter()
-            .for_each(|(class, scored)| lists[class].push(scored));
-        lists
+        let mut lists = try_vec(Vec::new(), classes)?;
+        for (class, scored) in best {
+            try_push(&mut lists[class], scored)?;
+        }
+        Ok(lists)
     }
 
     /// The boxes of an image that stay, by class.
-    fn find<T: Real>(&self, image: &Image<'_, T>, keep: i64) -> Vec<Found<T>> {
+    fn find<T: Real>(&self, image: &Image<'_, T>, keep: i64) -> Result<Vec<Found<T>>, OpError> {
         let classes = image.scores.len() / image.priors.len();
         let places = if self.share_location { 1 } else { classes };
         let shared = self.share_location.then(|| self.boxes(image, 0, places));
+        let shared = shared.transpose()?;
         let hard = Hard {
             most: usize::MAX,
             limit: T::of(self.nms_threshold.into()),
             eta: T::one(),
         };
         let mut found = Vec::new();
-        for (class, ranked) in self.candidates(image, classes).into_iter().enumerate() {
+        for (class, ranked) in self.candidates(image, classes)?.into_iter().enumerate() {
             if ranked.is_empty() {
                 continue;
             }
@@ -336,39 +350,42 @@ impl DetectionOutput {
             let boxes = match &shared {
                 Some(shared) => shared,
                 None => {
-                    own = self.boxes(image, class, places);
+                    own = self.boxes(image, class, places)?;
                     &own
                 }
             };
-            let kept = hard.keep(boxes, &ranked).into_iter();
-            found.extend(kept.map(|scored| Found {
+            let kept = hard.keep(boxes, &ranked)?.into_iter();
+            let kept = kept.map(|scored| Found {
                 class,
                 scored,
                 corners: boxes.corners(scored.index),
-            }));
+            });
+            try_extend(&mut found, kept)?;
         }
         if let Ok(keep) = usize::try_from(keep)
             && keep < found.len()
         {
-            found.sort_by(|a, b| best_first(&a.scored, &b.scored));
+            // Of one class no two boxes have the same index.
+            let by_class = |a: &Found<T>, b: &Found<T>| a.class.cmp(&b.class);
+            found.sort_unstable_by(|a, b| best_first(&a.scored, &b.scored).then(by_class(a, b)));
             found.truncate(keep);
-            found.sort_by_key(|found| found.class);
+            found.sort_unstable_by(|a, b| by_class(a, b).then(best_first(&a.scored, &b.scored)));
         }
-        found
+        Ok(found)
     }
 
     /// The prior boxes of an image, between 0 and 1.
     #[allow(clippy::cast_precision_loss)] // no image is that large
-    fn priors<T: Real>(&self, numbers: &[T]) -> Vec<[T; 4]> {
+    fn priors<T: Real>(&self, numbers: &[T]) -> Result<Vec<[T; 4]>, OpError> {
         if self.normalized {
-            return numbers.as_chunks::<4>().0.to_vec();
+            return try_copy(numbers.as_chunks::<4>().0);
         }
         let width = T::of(self.input_width as f64);
         let height = T::of(self.input_height as f64);
         let fives = numbers.as_chunks::<5>().0.iter();
-        fives
-            .map(|&[_, x0, y0, x1, y1]| [x0 / width, y0 / height, x1 / width, y1 / height])
-            .collect()
+        try_collect(
+            fives.map(|&[_, x0, y0, x1, y1]| [x0 / width, y0 / height, x1 / width, y1 / height]),
+        )
     }
 
     fn run<T: Real>(&self, inputs: &[&Tensor], output: &mut Tensor) -> Result<(), OpError> {
@@ -394,12 +411,12 @@ impl DetectionOutput {
             let image = Image {
                 logits: quads(0, i),
                 scores: part(1, i),
-                priors: self.priors(priors),
+                priors: self.priors(priors)?,
                 variances: variances.as_chunks::<4>().0,
                 arm: (slices.len() == 5).then(|| (part(3, i), quads(4, i))),
             };
             self.find(&image, keep)
-        });
+        })?;
         fill(output, |out: &mut [T]| {
             self.put(&found, out);
             Ok(())

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::kernel::proposals::{Refine, clip};
 use crate::kernel::real::Real;
+use crate::kernel::scratch::try_collect;
 use crate::kernel::suppression::{Boxes, Hard, Scored, Sides, each_list, highest_first, rank};
 use crate::op::{
     Input, Io, Op, OpError, Output, Outputs, bail, ensure, merge_types, same_dimension,
@@ -74,7 +75,7 @@ impl DetectronDetectionOutput {
         }
         let lists = each_list(classes.saturating_sub(1), rois.len(), |list| {
             let class = list + 1;
-            let mut boxes = Boxes::new(Sides::SeparatePixels, rois.len());
+            let mut boxes = Boxes::new(Sides::SeparatePixels, rois.len())?;
             for (roi, deltas) in rois.iter().zip(deltas.chunks_exact(classes)) {
                 let mut deltas = deltas[class];
                 deltas.iter_mut().zip(weights).for_each(|(d, w)| *d /= w);
@@ -89,20 +90,21 @@ impl DetectronDetectionOutput {
                     T::nan()
                 }
             });
-            let ranked = rank(of_class, |score| score > lowest, usize::MAX);
-            let kept = hard.keep(&boxes, &ranked).into_iter();
+            let ranked = rank(of_class, |score| score > lowest, usize::MAX)?;
+            let kept = hard.keep(&boxes, &ranked)?.into_iter();
             let found = kept.map(|scored| Found {
                 class,
                 corners: boxes.corners(scored.index),
                 scored,
             });
-            found.collect::<Vec<_>>()
-        });
-        let mut all: Vec<Found<T>> = lists.into_iter().flatten().collect();
+            try_collect(found)
+        })?;
+        let mut all: Vec<Found<T>> = try_collect(lists.into_iter().flatten())?;
         if all.len() > self.max_detections_per_image {
-            all.sort_by(|a, b| {
+            all.sort_unstable_by(|a, b| {
                 highest_first(a.scored.score, b.scored.score)
                     .then(a.scored.index.cmp(&b.scored.index))
+                    .then(a.class.cmp(&b.class))
             });
             all.truncate(self.max_detections_per_image);
         }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::anchors::{Anchors, LARGEST_GROWTH};
 use crate::kernel::proposals::{Grid, Refine, leave_best, suppress};
 use crate::kernel::real::Real;
+use crate::kernel::scratch::try_collect;
 use crate::kernel::suppression::{Hard, Sides};
 use crate::op::{Input, Io, Op, OpError, Output, Outputs, bail, ensure, merge_types};
 use crate::ops::floats::{fill, in_real, real};
@@ -46,7 +47,7 @@ impl GenerateProposalsSingleImage {
             most: T::of(LARGEST_GROWTH.ln()),
         };
         let smallest = T::of(self.min_size.into());
-        let mut proposals = grid.boxes(refine, [width, height]);
+        let mut proposals = grid.boxes(refine, [width, height])?;
         proposals.retain(|p| refine.is_large(p.corners, [smallest; 2]));
         leave_best(&mut proposals, self.pre_nms_count);
         let hard = Hard {
@@ -54,7 +55,7 @@ impl GenerateProposalsSingleImage {
             limit: T::of(self.nms_threshold.into()),
             eta: T::one(),
         };
-        let kept: Vec<_> = suppress(&proposals, Sides::Continuous, hard).collect();
+        let kept = try_collect(suppress(&proposals, Sides::Continuous, hard)?)?;
         let [rois, roi_scores] = outputs else {
             bail!("expected 2 outputs, got {}", outputs.len());
         };

@@ -93,13 +93,11 @@ impl RoiFeatureExtractor {
                 align(&maps[level], 0, &samples, count, Pooling::Average, out);
                 Ok(())
             };
-            let done: Vec<Result<(), OpError>> = if out.len() < PART {
-                out.chunks_exact_mut(size).enumerate().map(one).collect()
-            } else {
-                let parts = out.par_chunks_exact_mut(size).enumerate();
-                parts.share_map(one).collect()
-            };
-            done.into_iter().collect()
+            if out.len() < PART {
+                return out.chunks_exact_mut(size).enumerate().try_for_each(one);
+            }
+            let parts = out.par_chunks_exact_mut(size).enumerate();
+            parts.share_map(one).reduce(|| Ok(()), Result::and)
         })
     }
 }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::anchors::{Anchors, LARGEST_GROWTH};
 use crate::kernel::proposals::{Grid, Proposal, Refine, leave_best, suppress};
 use crate::kernel::real::Real;
+use crate::kernel::scratch::try_collect;
 use crate::kernel::suppression::{Hard, Sides, each_list};
 use crate::op::{
     Input, Io, Op, OpError, Output, Outputs, bail, ensure, expect_index_type, merge_types,
@@ -48,7 +49,7 @@ fn index_type() -> ElementType {
 
 impl GenerateProposals {
     /// The boxes of one image: `info` holds height, width, and one scale or two.
-    fn image<T: Real>(&self, info: &[T], grid: &Grid<'_, T>) -> Vec<Proposal<T>> {
+    fn image<T: Real>(&self, info: &[T], grid: &Grid<'_, T>) -> Result<Vec<Proposal<T>>, OpError> {
         let (pixel, sides) = if self.normalized {
             (T::zero(), Sides::Continuous)
         } else {
@@ -61,7 +62,7 @@ impl GenerateProposals {
         let (height, width, scale) = (info[0], info[1], info[2]);
         let smallest = T::of(self.min_size.into());
         let scales = [info.get(3).copied().unwrap_or(scale), scale];
-        let mut proposals = grid.boxes(refine, [width, height]);
+        let mut proposals = grid.boxes(refine, [width, height])?;
         leave_best(&mut proposals, self.pre_nms_count);
         proposals.retain(|p| refine.is_large(p.corners, scales.map(|scale| scale * smallest)));
         let hard = Hard {
@@ -69,7 +70,7 @@ impl GenerateProposals {
             limit: T::of(self.nms_threshold.into()),
             eta: T::of(self.nms_eta.into()),
         };
-        suppress(&proposals, sides, hard).copied().collect()
+        try_collect(suppress(&proposals, sides, hard)?.copied())
     }
 
     fn run<T: Real>(&self, inputs: &[&Tensor], outputs: &mut [Tensor]) -> Result<(), OpError> {
@@ -93,8 +94,8 @@ impl GenerateProposals {
                 scores: &scores[image * count..][..count],
             };
             self.image(&info[image * numbers..][..numbers], &grid)
-        });
-        let all = images.concat();
+        })?;
+        let all = try_collect(images.iter().flatten().copied())?;
         let ty = outputs[0].element_type();
         let mut rois = Tensor::zeros(ty, [all.len(), 4])?;
         fill(&mut rois, |out: &mut [T]| {
@@ -111,10 +112,10 @@ impl GenerateProposals {
             Ok(())
         })?;
         #[allow(clippy::cast_possible_wrap)] // no size is that large
-        let counts: Vec<i64> = images.iter().map(|image| image.len() as i64).collect();
+        let counts = try_collect(images.iter().map(|image| image.len() as i64))?;
         outputs[0] = rois;
         outputs[1] = roi_scores;
-        outputs[2] = convert(&Tensor::vector(&counts), self.roi_num_type)?;
+        outputs[2] = convert(&Tensor::new([counts.len()], &counts)?, self.roi_num_type)?;
         Ok(())
     }
 }

@@ -10,6 +10,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::priors::{Priors, check_variance, infer_priors};
+use crate::kernel::scratch::try_room;
 use crate::op::{Input, Io, LayerData, Op, OpError, Outputs, ReadResult, attrs, bail, ensure};
 
 /// Boxes a cell may have: more is a mistake in `density`.
@@ -189,7 +190,8 @@ impl PriorBox {
 
     /// All boxes of a cell, with sizes multiplied by `scale`.
     fn priors(&self, scale: f32) -> Result<Vec<Prior>, OpError> {
-        let mut priors = Vec::with_capacity(self.count()?);
+        // With as much room nothing below grows.
+        let mut priors = try_room(self.count()?)?;
         self.fixed(&mut priors)?;
         let ratios = self.ratios();
         let sizes: Vec<f32> = self.min_size.iter().map(|size| size * scale).collect();

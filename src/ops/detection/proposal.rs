@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::kernel::proposals::{Proposal as Proposed, Refine, clip, leave_best, suppress};
 use crate::kernel::real::Real;
+use crate::kernel::scratch::{try_collect, try_room};
 use crate::kernel::suppression::{Hard, Scored, Sides, each_list};
 use crate::op::{
     Input, Io, LayerData, Op, OpError, Output, Outputs, ReadResult, attrs, bail, ensure,
@@ -135,7 +136,11 @@ impl Proposal {
     }
 
     /// The boxes of one item, in the order of cells and anchors.
-    fn boxes<T: Real>(&self, item: &Item<'_, T>, image: &Image<T>) -> Vec<Proposed<T>> {
+    fn boxes<T: Real>(
+        &self,
+        item: &Item<'_, T>,
+        image: &Image<T>,
+    ) -> Result<Vec<Proposed<T>>, OpError> {
         let pixel = self.pixel::<T>();
         let refine = Refine {
             pixel,
@@ -146,7 +151,7 @@ impl Proposal {
         let place = T::of(self.box_coordinate_scale.into());
         let size = T::of(self.box_size_scale.into());
         let anchors = self.anchors::<T>();
-        let mut boxes = Vec::with_capacity(item.scores.len());
+        let mut boxes = try_room(item.scores.len())?;
         for cell in 0..item.cells {
             let (row, column) = (cell / item.width, cell % item.width);
             let [x, y] = if self.is_caffe() {
@@ -183,12 +188,16 @@ impl Proposal {
                 }
             }
         }
-        boxes
+        Ok(boxes)
     }
 
     /// The boxes of one item that stay.
-    fn keep<T: Real>(&self, item: &Item<'_, T>, image: &Image<T>) -> Vec<Proposed<T>> {
-        let mut boxes = self.boxes(item, image);
+    fn keep<T: Real>(
+        &self,
+        item: &Item<'_, T>,
+        image: &Image<T>,
+    ) -> Result<Vec<Proposed<T>>, OpError> {
+        let mut boxes = self.boxes(item, image)?;
         leave_best(&mut boxes, self.pre_nms_topn);
         let sides = if self.is_caffe() {
             Sides::SeparatePixels
@@ -201,8 +210,8 @@ impl Proposal {
             eta: T::one(),
         };
         let [height, width] = image.size;
-        let kept = suppress(&boxes, sides, hard).copied();
-        kept.map(|mut proposed| {
+        let kept = suppress(&boxes, sides, hard)?.copied();
+        let kept = kept.map(|mut proposed| {
             if self.clip_after_nms {
                 proposed.corners = clip(proposed.corners, [width, height]);
             }
@@ -211,8 +220,8 @@ impl Proposal {
                 proposed.corners = [x0 / width, y0 / height, x1 / width, y1 / height];
             }
             proposed
-        })
-        .collect()
+        });
+        try_collect(kept)
     }
 
     fn run<T: Real>(&self, inputs: &[&Tensor], outputs: &mut [Tensor]) -> Result<(), OpError> {
@@ -247,7 +256,7 @@ impl Proposal {
                 cells,
             };
             self.keep(&item, &image)
-        });
+        })?;
         self.put(&found, outputs)
     }
 

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::kernel::math;
 use crate::kernel::real::Real;
+use crate::kernel::scratch::{or_refuse, try_vec};
 use crate::limits::Share;
 use crate::op::{Input, Io, Op, OpError, Output, Outputs, bail, ensure, normalize_axis};
 use crate::ops::floats::{fill, in_real, real};
@@ -108,13 +109,16 @@ impl RegionYolo {
 
 /// The softmax of the columns of a matrix with rows of `width`.
 fn softmax<T: Real>(matrix: &mut [T], width: usize) {
-    let mut largest = vec![T::neg_infinity(); width];
+    let memory =
+        try_vec(T::neg_infinity(), width).and_then(|m| Ok((m, try_vec(T::zero(), width)?)));
+    let Some((mut largest, mut sum)) = or_refuse(memory) else {
+        return;
+    };
     for row in matrix.chunks_exact(width) {
         for (largest, &x) in largest.iter_mut().zip(row) {
             *largest = largest.max(x);
         }
     }
-    let mut sum = vec![T::zero(); width];
     for row in matrix.chunks_exact_mut(width) {
         for ((x, &largest), sum) in row.iter_mut().zip(&largest).zip(&mut sum) {
             *x = math::exp(*x - largest);

@@ -10,11 +10,12 @@ use serde::{Deserialize, Serialize};
 use super::regions;
 use crate::kernel::real::Real;
 use crate::kernel::regions::{Maps, Pooling, Sample, align, each};
+use crate::kernel::scratch::{try_collect_ok, try_room};
 use crate::op::{
     Input, Io, LayerData, Op, OpError, Output, Outputs, ReadResult, attrs, bail, ensure,
 };
 use crate::ops::floats::{fill, in_real, real};
-use crate::tensor::convert::to_i64;
+use crate::tensor::convert::try_i64;
 use crate::tensor::{Dimension, Tensor};
 
 /// How samples are pooled.
@@ -113,7 +114,7 @@ impl Bins {
         };
         let (step_down, step_across) = (bin_height / number(down), bin_width / number(across));
         let half = T::of(0.5);
-        let mut samples = Vec::with_capacity(all);
+        let mut samples = try_room(all)?;
         for bin in 0..pooled_h * pooled_w {
             let (row, column) = (bin / pooled_w, bin % pooled_w);
             for i in 0..down {
@@ -176,10 +177,9 @@ pub(super) fn run<T: Real>(
     let [data, rois] = [real::<T>(inputs[0])?, real::<T>(inputs[1])?];
     let maps = Maps::new(data.as_slice()?, shape);
     let rois = rois.as_slice()?;
-    let batches = to_i64(inputs[2]).into_iter().enumerate();
-    let images: Vec<usize> = batches
-        .map(|(i, batch)| regions::image(i, batch as f64, shape[0]))
-        .collect::<Result<_, _>>()?;
+    let batches = try_i64(inputs[2])?.into_iter().enumerate();
+    let images = batches.map(|(i, batch)| regions::image(i, batch as f64, shape[0]));
+    let images = try_collect_ok(images)?;
     let failed = std::sync::Mutex::new(None);
     fill::<T, _>(out, |out| {
         each(

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::regions;
 use crate::kernel::real::Real;
 use crate::kernel::regions::{Maps, Plane, each};
+use crate::kernel::scratch::{or_refuse, try_collect};
 use crate::op::{Input, Io, Op, OpError, Output, Outputs, bail, ensure};
 use crate::ops::floats::{fill, in_real, real};
 
@@ -103,18 +104,15 @@ impl RoiPooling {
             }
             Method::Bilinear => [roi[1], roi[2], roi[3], roi[4]],
         };
-        let down: Vec<[usize; 2]> = (0..height)
-            .map(|i| window(i, height, top, bottom, rows))
-            .collect();
-        let across: Vec<[usize; 2]> = (0..width)
-            .map(|i| window(i, width, left, right, columns))
-            .collect();
-        let ys: Vec<Option<T>> = (0..height)
-            .map(|i| point(i, height, top, bottom, rows))
-            .collect();
-        let xs: Vec<Option<T>> = (0..width)
-            .map(|i| point(i, width, left, right, columns))
-            .collect();
+        let down = (0..height).map(|i| window(i, height, top, bottom, rows));
+        let across = (0..width).map(|i| window(i, width, left, right, columns));
+        let ys = (0..height).map(|i| point(i, height, top, bottom, rows));
+        let xs = (0..width).map(|i| point(i, width, left, right, columns));
+        let (down, across) = (or_refuse(try_collect(down)), or_refuse(try_collect(across)));
+        let (ys, xs) = (or_refuse(try_collect(ys)), or_refuse(try_collect(xs)));
+        let (Some(down), Some(across), Some(ys), Some(xs)) = (down, across, ys, xs) else {
+            return;
+        };
         for (channel, out) in out.chunks_exact_mut(height * width).enumerate() {
             let plane = maps.plane(image, channel);
             for (i, out) in out.iter_mut().enumerate() {

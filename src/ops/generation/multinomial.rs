@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize};
 use super::seeds::{Seeds, unit};
 use crate::kernel::math::exp;
 use crate::kernel::random::{Philox, WORDS};
+use crate::kernel::scratch::{try_room, try_vec};
+use crate::op::OpErrorKind;
 use crate::op::{
     Input, Io, Op, OpError, Output, Outputs, bail, ensure, expect_index_type, expect_indices_fit,
 };
@@ -78,12 +80,15 @@ impl Op for Multinomial {
         let (classes, samples) = (probs.shape()[1], out.shape()[1]);
         expect_indices_fit(classes, self.convert_type)?;
         let mut numbers = Numbers::new(self.seeds().philox());
-        let mut weights = vec![0f64; classes];
-        let mut drawn = vec![0i64; samples];
-        let mut all = Vec::with_capacity(out.len());
+        let mut weights = try_vec(0f64, classes)?;
+        let mut drawn = try_vec(0i64, samples)?;
+        let mut all = try_room(out.len())?;
         for row in 0..out.shape()[0] {
             widen(probs, row * classes, &mut weights);
-            let put = |e: OpError| OpError::new(format!("row {row} of probs {}", e.message));
+            let put = |e: OpError| match e.kind {
+                OpErrorKind::Invalid => OpError::new(format!("row {row} of probs {}", e.message)),
+                _ => e,
+            };
             self.row(&mut weights, &mut || numbers.next(), &mut drawn)
                 .map_err(put)?;
             all.extend_from_slice(&drawn);
@@ -119,7 +124,7 @@ impl Multinomial {
                 " and not negative"
             }
         );
-        let mut cumulative = vec![0f64; weights.len()];
+        let mut cumulative = try_vec(0f64, weights.len())?;
         for (i, drawn) in drawn.iter_mut().enumerate() {
             if i == 0 || !self.with_replacement {
                 add_up(weights, &mut cumulative)?;

@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::kernel::real::Real;
 use crate::kernel::resample::Taps;
+use crate::kernel::scratch::{try_collect, try_collect_ok};
+use crate::op::OpError;
 
 /// How elements between elements are computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
@@ -74,12 +76,12 @@ impl<T: Real> Resized<T> {
         i64::try_from(self.from).map_or(i64::MAX, |size| size - 1)
     }
 
-    fn taps(&self, f: impl Fn(T) -> Taps<T>) -> Vec<Taps<T>> {
-        (0..self.to).map(|i| f(self.coordinate(i))).collect()
+    fn taps(&self, f: impl Fn(T) -> Result<Taps<T>, OpError>) -> Result<Vec<Taps<T>>, OpError> {
+        try_collect_ok((0..self.to).map(|i| f(self.coordinate(i))))
     }
 
     /// The nearest position of each.
-    pub(super) fn nearest(&self, mode: NearestMode) -> Vec<i64> {
+    pub(super) fn nearest(&self, mode: NearestMode) -> Result<Vec<i64>, OpError> {
         let shrinks = self.scale < T::one();
         let half = T::of(0.5);
         let nearest = |x: T| match mode {
@@ -89,29 +91,28 @@ impl<T: Real> Resized<T> {
             NearestMode::Ceil | NearestMode::Simple => x.ceil(),
             NearestMode::Floor => x.floor(),
         };
-        (0..self.to)
-            .map(|i| integer(nearest(self.coordinate(i))).clamp(0, self.last()))
-            .collect()
+        let places = (0..self.to).map(|i| integer(nearest(self.coordinate(i))));
+        try_collect(places.map(|at| at.clamp(0, self.last())))
     }
 
     /// The two neighbours.
-    pub(super) fn linear_onnx(&self) -> Vec<Taps<T>> {
+    pub(super) fn linear_onnx(&self) -> Result<Vec<Taps<T>>, OpError> {
         let last = T::from_i64(self.last()).unwrap_or_else(T::infinity);
         self.taps(|x| {
             let x = x.min(last).max(T::zero());
             let low = integer(x).min(self.last());
             let high = (low + 1).min(self.last());
             if low == high {
-                return vec![(low, T::of(0.5)), (high, T::of(0.5))];
+                return try_collect([(low, T::of(0.5)), (high, T::of(0.5))]);
             }
             let distance = |at: i64| (x - T::from_i64(at).unwrap_or(x)).abs();
-            vec![(low, distance(high)), (high, distance(low))]
+            try_collect([(low, distance(high)), (high, distance(low))])
         })
     }
 
     /// What lies under a triangle around the coordinate, which is `1 / narrowness` wide to either
     /// side. The weights do not add up to 1 yet.
-    pub(super) fn linear(&self, narrowness: T) -> Vec<Taps<T>> {
+    pub(super) fn linear(&self, narrowness: T) -> Result<Vec<Taps<T>>, OpError> {
         let reach = if self.scale > T::one() {
             2
         } else {
@@ -125,40 +126,42 @@ impl<T: Real> Resized<T> {
                 let distance = (narrowness * (x - T::from_i64(at).unwrap_or(x))).abs();
                 (at, (T::one() - distance).max(T::zero()))
             });
-            taps.filter(|&(_, weight)| weight > T::zero()).collect()
+            try_collect(taps.filter(|&(_, weight)| weight > T::zero()))
         })
     }
 
     /// Four neighbours, by the cubic convolution with this parameter. Those outside are the nearest
     /// inside.
-    pub(super) fn cubic(&self, a: T) -> Vec<Taps<T>> {
+    pub(super) fn cubic(&self, a: T) -> Result<Vec<Taps<T>>, OpError> {
         self.taps(|x| {
             let low = x.floor();
             let weights = cubic_weights(x - low, a);
             let positions = (-1..).map(|i| integer(low).saturating_add(i));
             let taps = positions.map(|at| at.clamp(0, self.last())).zip(weights);
-            taps.collect()
+            try_collect(taps)
         })
     }
 
     /// What lies under a function around the coordinate that is stretched as the axis shrinks, as
     /// Pillow resizes. The weights add up to 1.
-    pub(super) fn pillow(&self, support: f64, f: impl Fn(f64) -> f64) -> Vec<Taps<T>> {
+    pub(super) fn pillow(
+        &self,
+        support: f64,
+        f: impl Fn(f64) -> f64,
+    ) -> Result<Vec<Taps<T>>, OpError> {
         let number = |n: i64| n as f64;
         let scale = number(self.last() + 1) / self.to as f64;
         let stretch = scale.max(1.0);
         let support = support * stretch;
-        (0..self.to)
-            .map(|i| {
-                let center = (i as f64 + 0.5) * scale;
-                let from = ((center - support + 0.5) as i64).max(0);
-                let to = ((center + support + 0.5) as i64).min(self.last() + 1);
-                let weight = |at| f((number(at) - center + 0.5) / stretch);
-                let sum: f64 = (from..to).map(weight).sum();
-                let sum = if sum == 0.0 { 1.0 } else { sum };
-                (from..to).map(|at| (at, T::of(weight(at) / sum))).collect()
-            })
-            .collect()
+        try_collect_ok((0..self.to).map(|i| {
+            let center = (i as f64 + 0.5) * scale;
+            let from = ((center - support + 0.5) as i64).max(0);
+            let to = ((center + support + 0.5) as i64).min(self.last() + 1);
+            let weight = |at| f((number(at) - center + 0.5) / stretch);
+            let sum: f64 = (from..to).map(weight).sum();
+            let sum = if sum == 0.0 { 1.0 } else { sum };
+            try_collect((from..to).map(|at| (at, T::of(weight(at) / sum))))
+        }))
     }
 }
 

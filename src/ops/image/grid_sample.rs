@@ -12,6 +12,7 @@ use super::coordinates::cubic_weights;
 use crate::kernel::grid_sample::{NOWHERE, Nearest, Neighbours, Points, place, sample};
 use crate::kernel::moving::move_elements;
 use crate::kernel::real::Real;
+use crate::kernel::scratch::{try_collect, try_collect_ok};
 use crate::op::{Input, Io, Op, OpError, Output, Outputs, bail, ensure};
 use crate::ops::floats::{fill, in_real};
 use crate::tensor::convert::convert;
@@ -149,9 +150,7 @@ impl GridSample {
         let grid = grid.as_slice::<G>()?;
         let point = |point: &[G; 2]| [f(&height, point[1]), f(&width, point[0])];
         let images = grid.chunks_exact((grid.len() / shape[0]).max(1));
-        Ok(images
-            .map(|image| image.as_chunks().0.iter().map(point).collect())
-            .collect())
+        try_collect_ok(images.map(|image| try_collect(image.as_chunks().0.iter().map(point))))
     }
 
     fn nearest(&self, data: &Tensor, grid: &Tensor, out: &mut Tensor) -> Result<(), OpError> {
@@ -159,13 +158,12 @@ impl GridSample {
         let points = in_real!(grid.element_type(), G => {
             self.points::<G, usize>(grid, shape, |axis, x| axis.nearest(x))
         })?;
-        let places = |points: Vec<[usize; 2]>| -> Vec<usize> {
-            points.into_iter().map(|[y, x]| place(y, x)).collect()
-        };
+        let places =
+            |points: Vec<[usize; 2]>| try_collect(points.into_iter().map(|[y, x]| place(y, x)));
         let nearest = Nearest {
             area: shape[2] * shape[3],
             planes: shape[1],
-            points: points.into_iter().map(places).collect(),
+            points: try_collect_ok(points.into_iter().map(places))?,
         };
         move_elements(&nearest, &[data], std::slice::from_mut(out))
     }

@@ -280,7 +280,7 @@ impl Op for Interpolate {
         let out = &mut io.outputs[0];
         let rank = image.shape().rank();
         let axes = match axes {
-            Some(axes) => check_axes(&crate::tensor::convert::to_i64(axes), rank)?,
+            Some(axes) => check_axes(&crate::tensor::convert::try_i64(axes)?, rank)?,
             None => (0..rank).collect(),
         };
         let scales = match self.shape_calculation_mode {

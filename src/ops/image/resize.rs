@@ -8,6 +8,7 @@ use crate::kernel::moving::move_elements;
 use crate::kernel::pick::Pick;
 use crate::kernel::real::Real;
 use crate::kernel::resample::{Band, Direct, Pass, Taps, resample};
+use crate::kernel::scratch::{try_collect, try_collect_ok};
 use crate::op::{OpError, ensure};
 use crate::ops::floats::{fill, in_real, real};
 use crate::ops::interval::bounds;
@@ -64,11 +65,12 @@ impl Axis {
     }
 
     /// The positions as they are.
-    fn kept<T: Real>(&self) -> Vec<Taps<T>> {
-        (0i64..)
-            .take(self.to)
-            .map(|at| vec![(at, T::one())])
-            .collect()
+    fn kept<T: Real>(&self) -> Result<Vec<Taps<T>>, OpError> {
+        try_collect_ok(
+            (0i64..)
+                .take(self.to)
+                .map(|at| try_collect([(at, T::one())])),
+        )
     }
 }
 
@@ -124,7 +126,7 @@ impl Resize {
             _ if !ty.is_float() => self.integers(image, &all, out),
             _ => in_real!(ty, T => fill::<T, _>(out, |out| {
                 let image = real::<T>(image)?;
-                let passes = self.passes::<T>(&all, shape.rank());
+                let passes = self.passes::<T>(&all, shape.rank())?;
                 resample(image.as_slice()?, shape, &passes, &|_| (), out);
                 Ok(())
             })),
@@ -135,21 +137,21 @@ impl Resize {
         let mut positions = vec![None; image.shape().rank()];
         for axis in axes {
             let nearest = match axis.scale {
-                Scale::Kept => (0i64..).take(axis.to).collect(),
+                Scale::Kept => try_collect((0i64..).take(axis.to))?,
                 _ => axis
                     .resized::<f32>(self.transformation)
-                    .nearest(self.nearest_mode),
+                    .nearest(self.nearest_mode)?,
             };
             let place = |at: i64| {
                 let at = usize::try_from(at).ok()?.checked_sub(axis.before)?;
                 (at < axis.size).then_some(at)
             };
             let places = nearest.into_iter().map(|at| place(at).unwrap_or(OUTSIDE));
-            let places: Vec<usize> = places.collect();
+            let places = try_collect(places)?;
             let kept = axis.size == axis.to && places.iter().enumerate().all(|(i, &at)| i == at);
             positions[axis.axis] = (!kept).then_some(places);
         }
-        let pick = Pick::new(image.shape(), positions);
+        let pick = Pick::new(image.shape(), positions)?;
         move_elements(&pick, &[image], std::slice::from_mut(out))
     }
 
@@ -168,13 +170,13 @@ impl Resize {
     }
 
     /// What each position of an axis is made of.
-    fn taps<T: Real>(&self, axis: &Axis, narrowness: T) -> Vec<Taps<T>> {
+    fn taps<T: Real>(&self, axis: &Axis, narrowness: T) -> Result<Vec<Taps<T>>, OpError> {
         if axis.scale == Scale::Kept {
             return axis.kept();
         }
         let resized = axis.resized::<T>(self.transformation);
         match self.mode {
-            Mode::Nearest => Vec::new(),
+            Mode::Nearest => Ok(Vec::new()),
             Mode::Linear => resized.linear(narrowness),
             Mode::LinearOnnx => resized.linear_onnx(),
             Mode::Cubic => resized.cubic(T::of(self.cube_coeff)),
@@ -183,20 +185,20 @@ impl Resize {
         }
     }
 
-    fn passes<T: Real>(&self, axes: &[Axis], rank: usize) -> Vec<Pass<T>> {
+    fn passes<T: Real>(&self, axes: &[Axis], rank: usize) -> Result<Vec<Pass<T>>, OpError> {
         let mut passes = Vec::new();
         for (axis, narrowness) in axes.iter().zip(self.narrowness::<T>(axes)) {
-            let taps = normalized_if(self.mode == Mode::Linear, self.taps(axis, narrowness));
+            let taps = normalized_if(self.mode == Mode::Linear, self.taps(axis, narrowness)?);
             if axis.size == axis.to && is_identity(&taps, axis.before) {
                 continue;
             }
             passes.push(Pass {
                 axis: axis.axis,
-                band: Band::new(&taps, axis.before, axis.size),
+                band: Band::new(&taps, axis.before, axis.size)?,
             });
         }
         Pass::order(&mut passes, rank);
-        passes
+        Ok(passes)
     }
 
     /// Integers, to the bit as the runtime computes them: in `f32`, all axes at once.
@@ -208,8 +210,8 @@ impl Resize {
             axes: axes
                 .iter()
                 .zip(&narrowness)
-                .map(|(axis, &narrow)| (axis.axis, self.taps(axis, narrow), axis.before))
-                .collect(),
+                .map(|(axis, &narrow)| Ok((axis.axis, self.taps(axis, narrow)?, axis.before)))
+                .collect::<Result<_, OpError>>()?,
             scale: if linear {
                 narrowness.iter().product()
             } else {
@@ -239,7 +241,7 @@ impl Resize {
     ) -> Result<(), OpError> {
         let (lowest, highest) = bounds(image.element_type());
         let (lowest, highest) = (lowest as f64, highest as f64);
-        let mut passes = self.passes::<f64>(axes, image.shape().rank());
+        let mut passes = self.passes::<f64>(axes, image.shape().rank())?;
         passes.sort_by_key(|pass| pass.axis != axes[1].axis);
         let wide = convert(image, ElementType::F64)?;
         let mut result = Tensor::zeros(ElementType::F64, out.shape().clone())?;

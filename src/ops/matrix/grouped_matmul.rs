@@ -11,11 +11,12 @@ use serde::{Deserialize, Serialize};
 
 use super::in_product;
 use crate::kernel::gemm::{Matrix, Product, each};
+use crate::kernel::scratch::try_room;
 use crate::op::{
     Input, Io, Op, OpError, Output, Outputs, bail, ensure, expect_index_type, merge_types,
 };
 use crate::ops::floats::{fill, real};
-use crate::tensor::convert::to_i64;
+use crate::tensor::convert::try_i64;
 use crate::tensor::{Dimension, PartialShape, Tensor};
 
 /// Products of groups of matrices.
@@ -129,7 +130,8 @@ impl Op for GroupedMatMul {
     fn eval(&self, io: Io<'_>) -> Result<(), OpError> {
         let empty = |tensor: &&Tensor| tensor.shape()[..] == [0];
         let optional = |index: usize| io.inputs.get(index).copied().filter(|input| !empty(input));
-        let offsets = optional(2).map(to_i64).unwrap_or_default();
+        let offsets = optional(2).map(|offsets| try_i64(offsets)).transpose()?;
+        let offsets = offsets.unwrap_or_default();
         let out = &mut io.outputs[0];
         in_product!(out.element_type(), T => {
             let (a, b) = (real::<T>(io.inputs[0])?, real::<T>(io.inputs[1])?);
@@ -146,7 +148,7 @@ impl Op for GroupedMatMul {
 /// Where each group begins, and how many tokens it has.
 fn groups(offsets: &[i64], tokens: usize) -> Result<Vec<(usize, usize)>, OpError> {
     let mut start = 0;
-    let mut groups = Vec::with_capacity(offsets.len());
+    let mut groups = try_room(offsets.len())?;
     for (i, &offset) in offsets.iter().enumerate() {
         let end = usize::try_from(offset).ok().filter(|&end| end <= tokens);
         let Some(end) = end.filter(|&end| end >= start) else {

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::ops::testing::{dynamic, infer_dims, run, shape};
 use crate::tensor::convert::convert;
+use crate::tensor::convert::to_i64;
 use crate::tensor::{ElementType, Shape};
 
 fn numbers(dims: &[usize], seed: usize) -> Tensor {

@@ -40,7 +40,7 @@ enum Stored {
         weights: Tensor,
         /// Whether a product was computed.
         used: AtomicBool,
-        packed: OnceLock<PackedRight<f32>>,
+        packed: OnceLock<Option<PackedRight<f32>>>,
     },
     /// In a narrow type, with zero points and scales.
     Narrow {
@@ -168,7 +168,10 @@ impl Weights {
                 if !used.swap(true, Ordering::Relaxed) {
                     return f(Right::Panels(&matrix));
                 }
-                f(Right::Packed(made(packed, || PackedRight::new(matrix))))
+                match made(packed, || PackedRight::new(matrix)).and_then(Option::as_ref) {
+                    Some(packed) => f(Right::Packed(packed)),
+                    None => Err(no_memory()),
+                }
             }
             Stored::Narrow {
                 weights,
@@ -185,8 +188,9 @@ impl Weights {
                     half: *half,
                 };
                 match made(packed, || PackedNarrow::new(compressed)) {
-                    Some(packed) => f(Right::Panels(packed)),
-                    None => bail!("the weights cannot be packed"),
+                    Some(Some(packed)) => f(Right::Panels(packed)),
+                    Some(None) => bail!("the weights cannot be packed"),
+                    None => Err(no_memory()),
                 }
             }
         }
@@ -266,6 +270,10 @@ impl Op for Weights {
     fn eval_finishing(&self, io: Io<'_>, finish: Finish<'_>) -> Result<(), OpError> {
         self.evaluate(io, Some(finish))
     }
+}
+
+fn no_memory() -> OpError {
+    OpError::limit("there is no memory for packed weights")
 }
 
 #[cfg(test)]

@@ -145,7 +145,7 @@ impl Op for Gather {
         if io.outputs[0].is_empty() {
             return Ok(());
         }
-        let gather = gather::Gather::new(shape, indices, axis, batch_dims, self.from_end);
+        let gather = gather::Gather::new(shape, indices, axis, batch_dims, self.from_end)?;
         move_elements(&gather, &[data], io.outputs)
     }
 

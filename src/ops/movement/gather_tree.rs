@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::indices::{allowed_in, out_of_range};
 use crate::kernel::gather_tree::{PickOr, Steps};
 use crate::kernel::moving::move_elements;
+use crate::kernel::scratch::{try_collect, try_vec};
 use crate::op::{Input, Io, Op, OpError, Output, Outputs, bail, ensure, merge_types};
 use crate::tensor::convert::convert;
 use crate::tensor::{ElementType, PartialShape};
@@ -71,7 +72,7 @@ impl Op for GatherTree {
         let [ids, parents, lengths, end] = ints;
         let (ids, parents, lengths, end) = (ids?, parents?, lengths?, end?);
         let length = |&n: &i64| usize::try_from(n).unwrap_or(0).min(steps);
-        let lengths: Vec<usize> = lengths.as_slice::<i64>()?.iter().map(length).collect();
+        let lengths = try_collect(lengths.as_slice::<i64>()?.iter().map(length))?;
         let trace = Steps {
             ids: ids.as_slice()?,
             parents: parents.as_slice()?,
@@ -79,8 +80,9 @@ impl Op for GatherTree {
             beams,
             end: end.as_slice::<i64>()?[0],
         };
-        match trace.trace() {
-            Ok(places) => move_elements(&PickOr { places }, &[step_ids, end_token], io.outputs),
+        let mut places = try_vec(usize::MAX, trace.ids.len())?;
+        match trace.trace(&mut places) {
+            Ok(()) => move_elements(&PickOr { places }, &[step_ids, end_token], io.outputs),
             Err(position) => Err(out_of_range(&parents, position, 2, beams, false)),
         }
     }

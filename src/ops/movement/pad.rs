@@ -233,7 +233,7 @@ impl Op for Pad {
             .zip(pads)
             .map(|(&size, (begin, end))| self.runs(size, begin, end))
             .collect();
-        let remap = Remap::new(data.shape(), axes);
+        let remap = Remap::new(data.shape(), axes)?;
         let used = match self.pad_mode {
             PadMode::Constant if io.inputs.len() == 4 => vec![*data, io.inputs[3]],
             _ => vec![*data],

@@ -69,7 +69,7 @@ impl Reverse {
             return Ok(axes.as_slice::<bool>()?.to_vec());
         }
         let mut mask = vec![false; rank];
-        for axis in normalize_axes(&convert::to_i64(axes), rank)? {
+        for axis in normalize_axes(&convert::try_i64(axes)?, rank)? {
             mask[axis] = true;
         }
         Ok(mask)
@@ -104,7 +104,7 @@ impl Op for Reverse {
             }
         });
         move_elements(
-            &Remap::new(data.shape(), runs.collect()),
+            &Remap::new(data.shape(), runs.collect())?,
             &[data],
             io.outputs,
         )

@@ -4,10 +4,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::kernel::scratch::try_vec;
+use crate::kernel::scratch::{try_collect_ok, try_vec};
 use crate::kernel::{moving::move_elements, reverse_sequence};
 use crate::op::{Input, Io, Moves, Op, OpError, Output, Outputs, bail, ensure, normalize_axis};
-use crate::tensor::convert::{convert, to_i64, widen};
+use crate::tensor::convert::{convert, try_i64, widen};
 use crate::tensor::{Class, ElementType, PartialShape, Tensor};
 
 /// The beginning of each sequence of a batch in reverse order.
@@ -45,9 +45,9 @@ impl ReverseSequence {
 fn lengths(tensor: &Tensor, size: usize) -> Result<Vec<usize>, OpError> {
     let is_float = tensor.element_type().is_float();
     let values = if is_float {
-        to_i64(&convert(tensor, ElementType::I64)?)
+        try_i64(&convert(tensor, ElementType::I64)?)?
     } else {
-        to_i64(tensor)
+        try_i64(tensor)?
     };
     let mut floats = try_vec(0f64, if is_float { values.len() } else { 0 })?;
     if is_float {
@@ -63,7 +63,7 @@ fn lengths(tensor: &Tensor, size: usize) -> Result<Vec<usize>, OpError> {
             _ => bail!("length {i} is {value}, expected 1 to {size}, the size of seq_axis"),
         }
     };
-    values.into_iter().enumerate().map(check).collect()
+    try_collect_ok(values.into_iter().enumerate().map(check))
 }
 
 impl Op for ReverseSequence {

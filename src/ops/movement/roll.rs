@@ -62,7 +62,7 @@ impl Op for Roll {
         let [data, shift, axes] = io.inputs else {
             bail!("expected 3 inputs, got {}", io.inputs.len());
         };
-        let (shift, axes) = (convert::to_i64(shift), convert::to_i64(axes));
+        let (shift, axes) = (convert::try_i64(shift)?, convert::try_i64(axes)?);
         let shifts = shifts(data.shape(), &shift, &axes)?;
         let runs = data.shape().iter().zip(shifts).map(|(&size, shift)| {
             let kept = size - shift;
@@ -72,7 +72,7 @@ impl Op for Roll {
             }
         });
         move_elements(
-            &Remap::new(data.shape(), runs.collect()),
+            &Remap::new(data.shape(), runs.collect())?,
             &[data],
             io.outputs,
         )

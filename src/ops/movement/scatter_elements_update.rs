@@ -158,8 +158,8 @@ impl Op for ScatterElementsUpdate {
         if data.is_empty() {
             return Err(out_of_range(indices, 0, axis, size, self.from_end));
         }
-        let mut scatter = Scatter::new(data.shape(), indices, axis, self.from_end);
-        if let Some(position) = scatter.outside() {
+        let mut scatter = Scatter::new(data.shape(), indices, axis, self.from_end)?;
+        if let Some(position) = scatter.outside()? {
             return Err(out_of_range(indices, position, axis, size, self.from_end));
         }
         match self.reduction.kernel() {

@@ -69,7 +69,7 @@ impl Op for SpaceToBatch {
             ]
         };
         let chain = Chain {
-            first: Remap::new(dims, (0..rank).map(runs).collect()),
+            first: Remap::new(dims, (0..rank).map(runs).collect())?,
             between: io.outputs[0].len(),
             second: transpose,
         };

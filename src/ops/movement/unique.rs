@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::kernel::gather::Gather;
 use crate::kernel::moving::move_elements;
+use crate::kernel::scratch::{try_collect_ok, try_room};
 use crate::kernel::unique;
 use crate::op::{
     Input, Io, Op, OpError, Output, Outputs, allowed_axes, any_axis, bail, ensure, normalize_axis,
@@ -56,24 +57,24 @@ fn numbers(numbers: Vec<usize>, ty: ElementType) -> Result<Tensor, OpError> {
         Ok(n) if n <= most => Ok(n),
         _ => bail!("number {n} does not fit in {ty}"),
     };
-    let numbers: Vec<i64> = numbers.into_iter().map(number).collect::<Result<_, _>>()?;
-    Ok(convert(&Tensor::vector(&numbers), ty)?)
+    let numbers = try_collect_ok(numbers.into_iter().map(number))?;
+    Ok(convert(&Tensor::new([numbers.len()], &numbers)?, ty)?)
 }
 
 /// Brings the slices along the axis together: `[outer, count, inner]` becomes
 /// `[count, outer, inner]`.
-fn slices(keys: Vec<u64>, shape: &[usize], axis: usize) -> Vec<u64> {
+fn slices(keys: Vec<u64>, shape: &[usize], axis: usize) -> Result<Vec<u64>, OpError> {
     let (count, inner) = (shape[axis], shape[axis + 1..].iter().product::<usize>());
     if shape[..axis].iter().all(|&dim| dim == 1) || keys.is_empty() {
-        return keys;
+        return Ok(keys);
     }
-    let mut slices = Vec::with_capacity(keys.len());
+    let mut slices = try_room(keys.len())?;
     for i in 0..count {
         for line in keys.chunks_exact(count * inner) {
             slices.extend_from_slice(&line[i * inner..][..inner]);
         }
     }
-    slices
+    Ok(slices)
 }
 
 impl Unique {
@@ -146,7 +147,11 @@ impl Op for Unique {
         let keys = unique::keys(data)?;
         let (keys, mut shape, axis) = match axis {
             None => (keys, Shape::from([data.len()]), 0),
-            Some(axis) => (slices(keys, data.shape(), axis), data.shape().clone(), axis),
+            Some(axis) => (
+                slices(keys, data.shape(), axis)?,
+                data.shape().clone(),
+                axis,
+            ),
         };
         let whole = data.with_shape(shape.clone())?;
         let groups = unique::group(&keys, shape[axis], self.sorted)?;
@@ -154,7 +159,7 @@ impl Op for Unique {
         shape[axis] = firsts.len();
         let mut values = [Tensor::zeros(data.element_type(), shape)?];
         if !values[0].is_empty() {
-            let gather = Gather::new(whole.shape(), &firsts, axis, 0, false);
+            let gather = Gather::new(whole.shape(), &firsts, axis, 0, false)?;
             move_elements(&gather, &[&whole], &mut values)?;
         }
         let [values] = values;

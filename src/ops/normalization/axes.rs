@@ -2,7 +2,7 @@
 
 use crate::op::{Input, OpError, Output, Outputs, bail, ensure, normalize_axes};
 use crate::tensor::Tensor;
-use crate::tensor::convert::to_i64;
+use crate::tensor::convert::try_i64;
 
 /// The output of an operation that keeps type and shape of its data, which are floats.
 pub(super) fn infer_like(data: &Input<'_>) -> Result<Outputs, OpError> {
@@ -51,5 +51,5 @@ pub(super) fn mask(axes: &[i64], rank: usize) -> Result<Vec<bool>, OpError> {
 
 /// Which of the `rank` axes a tensor names.
 pub(super) fn mask_of(axes: &Tensor, rank: usize) -> Result<Vec<bool>, OpError> {
-    mask(&to_i64(axes), rank)
+    mask(&try_i64(axes)?, rank)
 }

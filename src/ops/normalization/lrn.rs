@@ -13,7 +13,7 @@ use crate::op::{
     Input, Io, Op, OpError, Outputs, allowed_axes, bail, ensure, normalize_axes, normalize_axis,
 };
 use crate::ops::floats::{fill, in_real, real};
-use crate::tensor::convert::to_i64;
+use crate::tensor::convert::try_i64;
 
 /// Elements divided by their local response.
 #[derive(Debug, Clone, Deserialize, Serialize)]
@@ -52,7 +52,7 @@ impl Op for Lrn {
         let (data, out) = (io.inputs[0], &mut io.outputs[0]);
         let shape = data.shape();
         let axes = match io.inputs.get(1) {
-            Some(axes) => normalize_axes(&to_i64(axes), shape.rank())?,
+            Some(axes) => normalize_axes(&try_i64(axes)?, shape.rank())?,
             None => vec![1],
         };
         let response = Response {

@@ -80,7 +80,7 @@ fn infer(inputs: &[Input<'_>]) -> Result<Output, OpError> {
 }
 
 /// The windows between two shapes.
-fn windows(data: &Shape, out: &Shape) -> Adaptive {
+fn windows(data: &Shape, out: &Shape) -> Result<Adaptive, OpError> {
     let (data, out) = (data.get(2..), out.get(2..));
     Adaptive::new(data.unwrap_or_default(), out.unwrap_or_default())
 }
@@ -95,7 +95,7 @@ impl Op for AdaptiveAvgPool {
         if out.is_empty() {
             return Ok(());
         }
-        let windows = windows(data.shape(), out.shape());
+        let windows = windows(data.shape(), out.shape())?;
         in_real!(data.element_type(), T => {
             let data = real::<T>(data)?;
             let data = data.as_slice()?;
@@ -148,7 +148,7 @@ impl Op for AdaptiveMaxPool {
         if out.is_empty() {
             return Ok(());
         }
-        let windows = windows(data.shape(), out.shape());
+        let windows = windows(data.shape(), out.shape())?;
         in_real!(data.element_type(), T => run::<T>(&windows, data, out, indices))
     }
 }

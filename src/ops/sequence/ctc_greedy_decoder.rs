@@ -17,7 +17,7 @@ use crate::op::{
     merge_types,
 };
 use crate::ops::floats::{fill, in_real, real};
-use crate::tensor::convert::{convert_into, to_i64};
+use crate::tensor::convert::{convert_into, try_i64};
 use crate::tensor::{Dimension, ElementType, PartialShape, Tensor};
 
 /// Lengths given by a mask.
@@ -225,7 +225,9 @@ impl CtcGreedyDecoderSeqLen {
         };
         // An index that is no class leaves none out.
         let blank = match io.inputs.get(2) {
-            Some(blank) => to_i64(blank).first().and_then(|&b| usize::try_from(b).ok()),
+            Some(blank) => try_i64(blank)?
+                .first()
+                .and_then(|&b| usize::try_from(b).ok()),
             None => classes.checked_sub(1),
         };
         let lengths = lengths_in("sequence length", lengths, steps)?;

@@ -10,9 +10,10 @@ use serde::{Deserialize, Serialize};
 use super::lengths::lengths_in;
 use crate::kernel::math;
 use crate::kernel::real::Real;
+use crate::kernel::scratch::{try_copy, try_room, try_vec};
 use crate::op::{Input, Io, Op, OpError, Output, Outputs, bail, ensure};
 use crate::ops::floats::{fill, in_real, real};
-use crate::tensor::convert::to_i64;
+use crate::tensor::convert::try_i64;
 use crate::tensor::{ElementType, PartialShape};
 
 /// The loss of targets.
@@ -106,7 +107,7 @@ impl CtcLoss {
         let blank = match io.inputs.get(4) {
             None => last,
             Some(blank) => {
-                let blank = to_i64(blank).first().copied().unwrap_or(-1);
+                let blank = try_i64(blank)?.first().copied().unwrap_or(-1);
                 match usize::try_from(blank) {
                     Ok(blank) if blank < classes => blank,
                     _ => bail!("blank_index is {blank}, expected 0 to {last}"),
@@ -115,7 +116,7 @@ impl CtcLoss {
         };
         let times = lengths_in("logit length", logit_length, steps)?;
         let counts = lengths_in("label length", label_length, steps)?;
-        let labels = to_i64(labels);
+        let labels = try_i64(labels)?;
         let logits = real::<T>(logits)?;
         let logits = logits.as_slice::<T>()?;
         fill::<T, _>(&mut io.outputs[0], |out| {
@@ -127,7 +128,7 @@ impl CtcLoss {
                 );
                 let target = self.target(&labels[row * steps..][..count], blank, classes)?;
                 let logits = &logits[row * steps * classes..][..time * classes];
-                *out = T::of(self.loss(logits, classes, &target, blank));
+                *out = T::of(self.loss(logits, classes, &target, blank)?);
             }
             Ok(())
         })
@@ -135,8 +136,8 @@ impl CtcLoss {
 
     /// The labels that paths must decode to.
     fn target(&self, labels: &[i64], blank: usize, classes: usize) -> Result<Vec<usize>, OpError> {
-        let mut target = Vec::with_capacity(labels.len());
-        let mut seen = vec![false; if self.unique { classes } else { 0 }];
+        let mut target = try_room(labels.len())?;
+        let mut seen = try_vec(false, if self.unique { classes } else { 0 })?;
         for &label in labels {
             let class = match usize::try_from(label) {
                 Ok(class) if class < classes && class != blank => class,
@@ -157,10 +158,16 @@ impl CtcLoss {
     /// The negative logarithm of the probability of all paths that decode to the target.
     ///
     /// State `2 i` is after `i` labels and at a blank, `2 i + 1` at label `i`.
-    fn loss<T: Real>(&self, logits: &[T], classes: usize, target: &[usize], blank: usize) -> f64 {
+    fn loss<T: Real>(
+        &self,
+        logits: &[T],
+        classes: usize,
+        target: &[usize],
+        blank: usize,
+    ) -> Result<f64, OpError> {
         let none = f64::NEG_INFINITY;
-        let mut states = vec![none; 2 * target.len() + 1];
-        let mut next = states.clone();
+        let mut states = try_vec(none, 2 * target.len() + 1)?;
+        let mut next = try_copy(&states)?;
         states[0] = 0.0;
         for step in logits.chunks_exact(classes) {
             let total = log_sum(step);
@@ -187,7 +194,7 @@ impl CtcLoss {
             std::mem::swap(&mut states, &mut next);
         }
         let at_label = states.len().checked_sub(2).map_or(none, |i| states[i]);
-        -add(states[states.len() - 1], at_label)
+        Ok(-add(states[states.len() - 1], at_label))
     }
 }
 

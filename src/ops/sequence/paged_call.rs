@@ -10,9 +10,10 @@ use super::paged_attention::{
 };
 use crate::kernel::paged::{Blocks, Run, Sequence};
 use crate::kernel::real::Real;
+use crate::kernel::scratch::{try_collect_ok, try_extend, try_push};
 use crate::op::{OpError, bail, ensure};
 use crate::ops::floats::{fill, real};
-use crate::tensor::convert::{convert, to_i64};
+use crate::tensor::convert::{convert, one_i64, try_i64};
 use crate::tensor::{ElementType, Tensor};
 
 /// The inputs that must be empty. Those that only go with one of them are not read.
@@ -66,27 +67,24 @@ fn layout(input: usize, cache: &Tensor) -> Result<[usize; 4], OpError> {
 
 /// Offsets that do not fall.
 fn offsets(input: usize, tensor: &Tensor, most: usize) -> Result<Vec<usize>, OpError> {
-    let values = to_i64(tensor);
+    let values = try_i64(tensor)?;
     let mut before = 0;
-    values
-        .iter()
-        .map(|&value| {
-            let offset = usize::try_from(value).ok();
-            let offset = offset.filter(|offset| (before..=most).contains(offset));
-            before = offset.ok_or_else(|| {
-                let name = name(input);
-                OpError::new(format!(
-                    "{name} must be from {before} to {most} here, got {value}"
-                ))
-            })?;
-            Ok(before)
-        })
-        .collect()
+    try_collect_ok(values.iter().map(|&value| {
+        let offset = usize::try_from(value).ok();
+        let offset = offset.filter(|offset| (before..=most).contains(offset));
+        before = offset.ok_or_else(|| {
+            let name = name(input);
+            OpError::new(format!(
+                "{name} must be from {before} to {most} here, got {value}"
+            ))
+        })?;
+        Ok::<_, OpError>(before)
+    }))
 }
 
 /// The block of each place of a table: -1 where nothing lies.
 fn table(indices: &Tensor, blocks: usize) -> Result<Vec<Option<usize>>, OpError> {
-    let indices = to_i64(indices);
+    let indices = try_i64(indices)?;
     let blocks = indices.iter().map(|&index| match usize::try_from(index) {
         _ if index == -1 => Ok(None),
         Ok(block) if block < blocks => Ok(Some(block)),
@@ -95,16 +93,16 @@ fn table(indices: &Tensor, blocks: usize) -> Result<Vec<Option<usize>>, OpError>
             name(BLOCK_INDICES)
         ),
     });
-    blocks.collect()
+    try_collect_ok(blocks)
 }
 
 fn past_lens(lens: &Tensor) -> Result<Vec<usize>, OpError> {
-    let lens = to_i64(lens);
+    let lens = try_i64(lens)?;
     let lens = lens.iter().map(|&len| {
         let negative = |_| OpError::new(format!("past_lens must not be negative, got {len}"));
         usize::try_from(len).map_err(negative)
     });
-    lens.collect()
+    try_collect_ok(lens)
 }
 
 impl<'a> Call<'a> {
@@ -125,7 +123,7 @@ impl<'a> Call<'a> {
             (blocks, slots) == (value_blocks, value_slots),
             "key_cache has {blocks} blocks of {slots}, value_cache {value_blocks} of {value_slots}"
         );
-        let one = |input: usize| to_i64(inputs[input]).first().copied().unwrap_or(0);
+        let one = |input: usize| one_i64(inputs[input]).unwrap_or(0);
         let windows = [one(SLIDING_WINDOW), one(MAX_CONTEXT_LEN)];
         let windows = windows.map(|len| usize::try_from(len).ok().filter(|&len| len > 0));
         let call = Self {
@@ -143,7 +141,7 @@ impl<'a> Call<'a> {
                 inputs[SUBSEQUENCE_BEGINS],
                 inputs[QUERY].shape()[0],
             )?,
-            score_windows: to_i64(inputs[SCORE_WINDOW]),
+            score_windows: try_i64(inputs[SCORE_WINDOW])?,
             window: windows.into_iter().flatten().min().unwrap_or(usize::MAX),
             places: 0,
         };
@@ -195,7 +193,7 @@ impl<'a> Call<'a> {
     }
 
     /// Where the cached tokens lie that any new token sees, and the positions of all it sees.
-    fn pages(&self, part: &Part<'_>, slots: usize) -> (Vec<Run>, Vec<usize>) {
+    fn pages(&self, part: &Part<'_>, slots: usize) -> Result<(Vec<Run>, Vec<usize>), OpError> {
         let end = part.past + part.tokens.len();
         let held = if self.write { part.past } else { end };
         let first = (part.past + 1).saturating_sub(self.window);
@@ -206,15 +204,13 @@ impl<'a> Call<'a> {
             next = next.saturating_add(slots);
             let seen = begin.max(first)..next.min(held);
             if let (Some(block), false) = (block, seen.is_empty()) {
-                runs.push(Run {
-                    block,
-                    slots: seen.start - begin..seen.end - begin,
-                });
-                places.extend(seen);
+                let slots = seen.start - begin..seen.end - begin;
+                try_push(&mut runs, Run { block, slots })?;
+                try_extend(&mut places, seen)?;
             }
         }
-        places.extend(held..end);
-        (runs, places)
+        try_extend(&mut places, held..end)?;
+        Ok((runs, places))
     }
 
     /// For each head, what lies in `runs` of a cache and then the new tokens.
@@ -269,7 +265,7 @@ impl<'a> Call<'a> {
                 let mut sums = scores;
                 for i in 0..self.past.len() {
                     let part = self.part(i);
-                    let (runs, places) = self.pages(&part, slots);
+                    let (runs, places) = self.pages(&part, slots)?;
                     let from = (&part, &runs[..], places.len());
                     let keys = self.gather::<T>(key_cache, &key, from)?;
                     let values = self.gather::<T>(value_cache, &value, from)?;
@@ -292,7 +288,7 @@ impl<'a> Call<'a> {
                     let row = heads * width;
                     let out = &mut out[part.tokens.start * row..part.tokens.end * row];
                     let (own, rest) = sums.split_at_mut(part.past + part.tokens.len());
-                    sequence.run(out, own);
+                    sequence.run(out, own)?;
                     sums = rest;
                 }
                 Ok(())

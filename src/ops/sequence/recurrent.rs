@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::lengths::lengths_in;
 use crate::kernel::real::Real;
 use crate::kernel::recurrent::{Activation, Kind, Recurrence, Sequences, State, Weights};
+use crate::kernel::scratch::{try_push, try_vec};
 use crate::limits::Share;
 use crate::op::{Input, Io, OpError, Output, Outputs, bail, ensure, merge_types};
 use crate::ops::floats::{fill, in_real, real};
@@ -264,7 +265,7 @@ impl Recurrent {
         };
         let lengths = match inputs.lengths.take() {
             Some(lengths) => lengths_in("sequence length", lengths, steps)?,
-            None => vec![1; batch],
+            None => try_vec(1, batch)?,
         };
         let inputs = inputs.map(|tensor| real::<T>(tensor))?;
         let run = |d: usize, out: &mut [&mut [T]]| self.one_way(&inputs, &lengths, steps, d, out);
@@ -280,7 +281,7 @@ impl Recurrent {
             if length > 0 {
                 y.fill(T::zero());
                 for (i, place) in y.chunks_exact_mut(length).enumerate() {
-                    places[i % self.directions()].push(place);
+                    try_push(&mut places[i % self.directions()], place)?;
                 }
             }
             if work < SMALL {
@@ -305,7 +306,7 @@ impl Recurrent {
     ) -> Result<State<T>, OpError> {
         let (n, directions) = (self.hidden, self.directions());
         let mut last = inputs.states::<T>(d, directions, n)?;
-        let zeros = vec![T::zero(); self.kind.biases() * n];
+        let zeros = try_vec(T::zero(), self.kind.biases() * n)?;
         let recurrence = Recurrence {
             kind: self.kind,
             hidden: n,
@@ -324,7 +325,7 @@ impl Recurrent {
             lengths,
             reverse,
         };
-        recurrence.run(&sequences, &mut last, out);
+        recurrence.run(&sequences, &mut last, out)?;
         for (row, _) in lengths.iter().enumerate().filter(|(_, len)| **len == 0) {
             // There is no last state.
             for state in [&mut last.hidden, &mut last.cell] {

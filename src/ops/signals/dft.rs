@@ -69,10 +69,10 @@ fn eval<T: Real + FftNum>(io: Io<'_>, inverse: bool) -> Result<(), OpError> {
         return Ok(());
     }
     let axes = all.known(to.len())?;
-    let mut numbers = complex(data.as_slice::<T>()?);
+    let mut numbers = complex(data.as_slice::<T>()?)?;
     if from != to {
         let given = numbers;
-        numbers = complex(Tensor::zeros(T::TYPE, shape.clone())?.as_slice::<T>()?);
+        numbers = complex(Tensor::zeros(T::TYPE, shape.clone())?.as_slice::<T>()?)?;
         copy_common(&given, from, &mut numbers, to, |x| x);
     }
     let mut scale = 1.0;

@@ -1,6 +1,7 @@
 //! How signals are cut into frames: what STFT and ISTFT share.
 
 use crate::kernel::real::Real;
+use crate::kernel::scratch::try_vec;
 use crate::op::{Input, OpError, bail, ensure};
 use crate::ops::floats::real;
 use crate::tensor::{Dimension, Tensor};
@@ -57,7 +58,7 @@ pub(super) fn known<T: Real>(
     };
     let window = real::<T>(window)?;
     let window = window.as_slice::<T>()?;
-    let mut padded = vec![T::zero(); size];
+    let mut padded = try_vec(T::zero(), size)?;
     padded[(size - window.len()) / 2..][..window.len()].copy_from_slice(window);
     Ok((size, step, padded))
 }

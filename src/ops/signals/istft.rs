@@ -15,7 +15,7 @@ use super::frames::{Frames, frames, known};
 use super::rdft::map;
 use crate::kernel::fourier::{Lines, bins, complex, exchange};
 use crate::kernel::real::Real;
-use crate::kernel::scratch::try_vec;
+use crate::kernel::scratch::{try_collect, try_vec};
 use crate::op::{Input, Io, Op, OpError, Output, Outputs, bail, ensure, merge_types};
 use crate::ops::floats::{fill, in_real, real};
 use crate::tensor::{Dimension, PartialShape};
@@ -118,7 +118,7 @@ impl Istft {
         }
         let (size, step, window) = known::<T>(window, size, step)?;
         let data = real::<T>(data)?;
-        let numbers = complex(data.as_slice::<T>()?);
+        let numbers = complex(data.as_slice::<T>()?)?;
         let zero = Complex {
             re: T::zero(),
             im: T::zero(),
@@ -126,22 +126,21 @@ impl Istft {
         let mut by_frame = try_vec(zero, numbers.len())?;
         exchange(&numbers, rows, count, &mut by_frame);
         let mut frames = try_vec(T::zero(), numbers.len() / rows.max(1) * size)?;
-        Lines::new(size, true).back(&by_frame, rows, &mut frames);
+        Lines::new(size, true)?.back(&by_frame, rows, &mut frames);
 
         let mut scale = (size as f64).recip();
         if self.normalized {
             scale *= (size as f64).sqrt();
         }
         let margin = if self.center { size / 2 } else { 0 };
-        let squares: Vec<T> = window.iter().map(|&x| x * x).collect();
-        let factors = overlap(count, step, margin, length, |_| &squares[..]);
-        let factors: Vec<T> = factors
-            .into_iter()
-            .map(|sum| match sum == T::zero() {
+        let squares = try_collect(window.iter().map(|&x| x * x))?;
+        let mut factors = overlap(count, step, margin, length, |_| &squares[..])?;
+        for factor in &mut factors {
+            *factor = match *factor == T::zero() {
                 true => T::zero(),
-                false => T::of(scale) / sum,
-            })
-            .collect();
+                false => T::of(scale) / *factor,
+            };
+        }
         for frame in frames.chunks_exact_mut(size) {
             for (x, &weight) in frame.iter_mut().zip(&window) {
                 *x *= weight;
@@ -150,7 +149,8 @@ impl Istft {
         fill::<T, _>(out, |out| {
             for (batch, out) in out.chunks_exact_mut(length).enumerate() {
                 let frames = &frames[batch * count * size..];
-                let sums = overlap(count, step, margin, length, |i| &frames[i * size..][..size]);
+                let frame = |i: usize| &frames[i * size..][..size];
+                let sums = overlap(count, step, margin, length, frame)?;
                 for ((out, sum), &factor) in out.iter_mut().zip(sums).zip(&factors) {
                     *out = sum * factor;
                 }
@@ -167,8 +167,8 @@ fn overlap<'a, T: Real>(
     margin: usize,
     length: usize,
     frame: impl Fn(usize) -> &'a [T],
-) -> Vec<T> {
-    let mut sums = vec![T::zero(); length];
+) -> Result<Vec<T>, OpError> {
+    let mut sums = try_vec(T::zero(), length)?;
     for i in 0..count {
         let (start, frame) = (i.saturating_mul(step), frame(i));
         let hidden = margin.saturating_sub(start).min(frame.len());
@@ -177,5 +177,5 @@ fn overlap<'a, T: Real>(
             *sum += x;
         }
     }
-    sums
+    Ok(sums)
 }

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::axes::{complex_dims, expect_floats, inputs};
 use crate::kernel::fourier::{Lines, bins, complex, copy_common, exchange, parts, transform};
 use crate::kernel::real::Real;
+use crate::kernel::scratch::try_vec;
 use crate::op::{Input, Io, Op, OpError, Output, Outputs, bail};
 use crate::ops::floats::{fill, in_real, real};
 use crate::tensor::{Dimension, PartialShape, Tensor};
@@ -85,12 +86,12 @@ fn product(dims: &[usize]) -> usize {
     dims.iter().product()
 }
 
-fn zeros<T: Real>(count: usize) -> Vec<Complex<T>> {
+fn zeros<T: Real>(count: usize) -> Result<Vec<Complex<T>>, OpError> {
     let zero = Complex {
         re: T::zero(),
         im: T::zero(),
     };
-    vec![zero; count]
+    try_vec(zero, count)
 }
 
 fn forward<T: Real + FftNum>(io: Io<'_>) -> Result<(), OpError> {
@@ -107,7 +108,7 @@ fn forward<T: Real + FftNum>(io: Io<'_>) -> Result<(), OpError> {
     if out.is_empty() {
         return Ok(());
     }
-    let mut numbers = zeros::<T>(product(&dims));
+    let mut numbers = zeros::<T>(product(&dims))?;
     if length > 0 {
         let mut real_dims = dims.clone();
         real_dims[last] = length;
@@ -125,17 +126,17 @@ fn forward<T: Real + FftNum>(io: Io<'_>) -> Result<(), OpError> {
             cut.as_slice::<T>()?
         };
         let (inner, bins) = (product(&dims[last + 1..]), dims[last]);
-        let lines = Lines::new(length, false);
+        let lines = Lines::new(length, false)?;
         if inner == 1 {
             let fill =
                 |i: usize, line: &mut [T]| line.copy_from_slice(&signals[i * length..][..length]);
             lines.forward(fill, &mut numbers);
         } else {
-            let mut gathered = vec![T::zero(); signals.len()];
+            let mut gathered = try_vec(T::zero(), signals.len())?;
             exchange(signals, length, inner, &mut gathered);
             let fill =
                 |i: usize, line: &mut [T]| line.copy_from_slice(&gathered[i * length..][..length]);
-            let mut halves = zeros::<T>(numbers.len());
+            let mut halves = zeros::<T>(numbers.len())?;
             lines.forward(fill, &mut halves);
             exchange(&halves, inner, bins, &mut numbers);
         }
@@ -170,10 +171,10 @@ fn back<T: Real + FftNum>(io: Io<'_>) -> Result<(), OpError> {
     let given = from[last];
     let mut dims = to.to_vec();
     dims[last] = given;
-    let mut numbers = complex(data.as_slice::<T>()?);
+    let mut numbers = complex(data.as_slice::<T>()?)?;
     if dims != from {
         let cut = numbers;
-        numbers = zeros(product(&dims));
+        numbers = zeros(product(&dims))?;
         copy_common(&cut, from, &mut numbers, &dims, |x| x);
     }
     let mut scale = to[last] as f64;
@@ -184,16 +185,16 @@ fn back<T: Real + FftNum>(io: Io<'_>) -> Result<(), OpError> {
     let inner = product(&to[last + 1..]);
     if inner > 1 {
         let strided = numbers;
-        numbers = zeros(strided.len());
+        numbers = zeros(strided.len())?;
         exchange(&strided, given, inner, &mut numbers);
     }
-    let lines = Lines::new(to[last], true);
+    let lines = Lines::new(to[last], true)?;
     let scale = T::of(scale.recip());
     fill::<T, _>(out, |out| {
         if inner == 1 {
             lines.back(&numbers, given, out);
         } else {
-            let mut signals = vec![T::zero(); out.len()];
+            let mut signals = try_vec(T::zero(), out.len())?;
             lines.back(&numbers, given, &mut signals);
             exchange(&signals, inner, to[last], out);
         }

@@ -99,7 +99,7 @@ impl Stft {
                 *out = x * weight;
             }
         };
-        Lines::new(size, false).forward(frame, &mut numbers);
+        Lines::new(size, false)?.forward(frame, &mut numbers);
         if self.transpose_frames {
             let rows = numbers;
             numbers = try_vec(zero, rows.len())?;

@@ -44,7 +44,7 @@ impl Op for ExperimentalDetectronTopKRois {
         in_real!(io.inputs[0].element_type(), T => {
             let (rois, probabilities) = (real::<T>(io.inputs[0])?, real::<T>(io.inputs[1])?);
             let probabilities = probabilities.as_slice::<T>()?.iter().copied();
-            let best = rank(probabilities, |_| true, self.max_rois);
+            let best = rank(probabilities, |_| true, self.max_rois)?;
             let (rois, _) = rois.as_slice::<T>()?.as_chunks::<4>();
             fill(&mut io.outputs[0], |out: &mut [T]| {
                 out.fill(0.0);

@@ -86,7 +86,7 @@ impl MatrixNms {
         let last = T::of(self.post_threshold.into());
         self.arrangement().select(inputs, sides, |boxes, scores| {
             let scores = scores.iter().copied();
-            let ranked = rank(scores, |score| score > lowest, limit(self.nms_top_k));
+            let ranked = rank(scores, |score| score > lowest, limit(self.nms_top_k))?;
             decay.keep(boxes, &ranked, last)
         })
     }

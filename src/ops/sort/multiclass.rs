@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::suppression::{Selected, Sizes, float, index, indices, limit, smaller};
 use crate::kernel::real::Real;
+use crate::kernel::scratch::{try_collect, try_collect_ok, try_vec};
 use crate::kernel::suppression::{Boxes, Scored, Sides, each_list, highest_first, leave_first};
 use crate::op::{OpError, Output, Outputs, bail, expect_indices_fit};
 use crate::ops::floats::{fill, real};
@@ -53,9 +54,9 @@ pub(super) fn picked<T: Real>(
     kept: Vec<Scored<T>>,
     boxes: &Boxes<T>,
     place: impl Fn(usize) -> usize,
-) -> Vec<Picked<T>> {
+) -> Result<Vec<Picked<T>>, OpError> {
     let kept = kept.into_iter();
-    kept.map(|scored| Picked {
+    try_collect(kept.map(|scored| Picked {
         selected: Selected {
             batch,
             class,
@@ -63,8 +64,7 @@ pub(super) fn picked<T: Real>(
         },
         corners: boxes.corners(scored.index),
         place: place(scored.index),
-    })
-    .collect()
+    }))
 }
 
 /// By class, then by batch, score and box.
@@ -78,6 +78,12 @@ fn by_class<T: Real>(a: &Picked<T>, b: &Picked<T>) -> Ordering {
 
 fn by_score<T: Real>(a: &Picked<T>, b: &Picked<T>) -> Ordering {
     a.selected.by_score(&b.selected)
+}
+
+/// Each `count` lists as one.
+pub(super) fn joined<T: Copy>(lists: &[Vec<T>], count: usize) -> Result<Vec<Vec<T>>, OpError> {
+    let lists = lists.chunks_exact(count);
+    try_collect_ok(lists.map(|lists| try_collect(lists.iter().flatten().copied())))
 }
 
 impl Arrangement {
@@ -112,7 +118,7 @@ impl Arrangement {
         &self,
         inputs: &[&Tensor],
         sides: Sides,
-        keep: impl Fn(&Boxes<T>, &[T]) -> Vec<Scored<T>> + Send + Sync,
+        keep: impl Fn(&Boxes<T>, &[T]) -> Result<Vec<Scored<T>>, OpError> + Send + Sync,
     ) -> Result<Vec<Vec<Picked<T>>>, OpError> {
         let (boxes, scores) = (real::<T>(inputs[0])?, real::<T>(inputs[1])?);
         let &[batches, classes, count] = &scores.shape()[..] else {
@@ -120,20 +126,20 @@ impl Arrangement {
         };
         expect_indices_fit(batches.saturating_mul(count), self.output_type)?;
         if count == 0 || classes == 0 {
-            return Ok(vec![Vec::new(); batches]);
+            return try_vec(Vec::new(), batches);
         }
-        let all = Boxes::of_lists(sides, boxes.as_slice::<T>()?, count);
+        let all = Boxes::of_lists(sides, boxes.as_slice::<T>()?, count)?;
         let scores = scores.as_slice::<T>()?;
         let lists = each_list(batches * classes, count, |list| {
             let (batch, class) = (list / classes, list % classes);
             if self.is_background(class) {
-                return Vec::new();
+                return Ok(Vec::new());
             }
             let boxes: &Boxes<T> = &all[batch];
-            let kept = keep(boxes, &scores[list * count..][..count]);
+            let kept = keep(boxes, &scores[list * count..][..count])?;
             picked(batch, class, kept, boxes, |index| batch * count + index)
-        });
-        Ok(lists.chunks_exact(classes).map(<[_]>::concat).collect())
+        })?;
+        joined(&lists, classes)
     }
 
     /// Orders the boxes of all batches and puts them into the three outputs.
@@ -148,8 +154,8 @@ impl Arrangement {
                 batch.sort_unstable_by(by_class);
             }
         }
-        let counts: Vec<i64> = batches.iter().map(|batch| index(batch.len())).collect();
-        let mut all = batches.concat();
+        let counts = try_collect(batches.iter().map(|batch| index(batch.len())))?;
+        let mut all = try_collect(batches.into_iter().flatten())?;
         match self.sort {
             SortResult::Score if self.across => all.sort_unstable_by(by_score),
             SortResult::Classid if self.across => all.sort_unstable_by(by_class),
@@ -165,7 +171,7 @@ impl Arrangement {
             Ok(())
         })?;
         outputs[0] = rows;
-        let places: Vec<i64> = all.iter().map(|picked| index(picked.place)).collect();
+        let places = try_collect(all.iter().map(|picked| index(picked.place)))?;
         outputs[1] = indices(&[all.len(), 1], &places, self.output_type)?;
         outputs[2] = indices(&[counts.len()], &counts, self.output_type)?;
         Ok(())

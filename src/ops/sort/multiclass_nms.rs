@@ -9,16 +9,17 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::multiclass::{Arrangement, Picked, SortResult, picked};
+use super::multiclass::{Arrangement, Picked, SortResult, joined, picked};
 use super::suppression::{Sizes, limit};
 use crate::kernel::real::Real;
+use crate::kernel::scratch::{try_collect_ok, try_vec};
 use crate::kernel::suppression::{Boxes, Hard, Scored, Sides, each_list, rank};
 use crate::op::{
     Input, Io, LayerData, Op, OpError, Outputs, ReadResult, attrs, bail, ensure, expect_index_type,
     expect_indices_fit, merge_types, same_dimension,
 };
 use crate::ops::floats::{in_real, real};
-use crate::tensor::convert::to_i64;
+use crate::tensor::convert::try_i64;
 use crate::tensor::{ElementType, Tensor};
 
 /// Suppression of boxes that overlap better ones of their class.
@@ -91,22 +92,19 @@ fn sizes_of_lists(
 /// Where the boxes of each image start in the list, and how many they are.
 fn images(roisnum: &Tensor, count: usize) -> Result<Vec<(usize, usize)>, OpError> {
     let mut start = 0usize;
-    to_i64(roisnum)
-        .into_iter()
-        .enumerate()
-        .map(|(image, length)| {
-            let first = start;
-            let Ok(length) = usize::try_from(length) else {
-                bail!("image {image} has {length} boxes");
-            };
-            start = start.saturating_add(length);
-            ensure!(
-                start <= count,
-                "the images up to {image} have {start} boxes, there are {count}"
-            );
-            Ok((first, length))
-        })
-        .collect()
+    let lengths = try_i64(roisnum)?.into_iter().enumerate();
+    try_collect_ok(lengths.map(|(image, length)| {
+        let first = start;
+        let Ok(length) = usize::try_from(length) else {
+            bail!("image {image} has {length} boxes");
+        };
+        start = start.saturating_add(length);
+        ensure!(
+            start <= count,
+            "the images up to {image} have {start} boxes, there are {count}"
+        );
+        Ok::<_, OpError>((first, length))
+    }))
 }
 
 impl MulticlassNms {
@@ -130,13 +128,13 @@ impl MulticlassNms {
     }
 
     /// The boxes of one class of one image that stay.
-    fn keep<T: Real>(&self, boxes: &Boxes<T>, scores: &[T]) -> Vec<Scored<T>> {
+    fn keep<T: Real>(&self, boxes: &Boxes<T>, scores: &[T]) -> Result<Vec<Scored<T>>, OpError> {
         let lowest = T::of(self.score_threshold.into());
         let ranked = rank(
             scores.iter().copied(),
             |score| score >= lowest,
             limit(self.nms_top_k),
-        );
+        )?;
         let hard = Hard {
             most: usize::MAX,
             limit: T::of(self.iou_threshold.into()),
@@ -154,24 +152,24 @@ impl MulticlassNms {
         expect_indices_fit(classes.saturating_mul(count), self.output_type)?;
         let images = images(inputs[2], count)?;
         if count == 0 || classes == 0 {
-            return Ok(vec![Vec::new(); images.len()]);
+            return try_vec(Vec::new(), images.len());
         }
         let (quads, _) = boxes.as_slice::<T>()?.as_chunks::<4>();
         let scores = scores.as_slice::<T>()?;
         let lists = each_list(images.len() * classes, count, |list| {
             let (batch, class) = (list / classes, list % classes);
             if self.arrangement().is_background(class) {
-                return Vec::new();
+                return Ok(Vec::new());
             }
             let (first, length) = images[batch];
             let at = class * count + first;
-            let mut boxes = Boxes::new(self.sides(), length);
+            let mut boxes = Boxes::new(self.sides(), length)?;
             quads[at..][..length].iter().for_each(|&q| boxes.push(q));
-            let kept = self.keep(&boxes, &scores[at..][..length]);
+            let kept = self.keep(&boxes, &scores[at..][..length])?;
             let place = |index| (first + index) * classes + class;
             picked(batch, class, kept, &boxes, place)
-        });
-        Ok(lists.chunks_exact(classes).map(<[_]>::concat).collect())
+        })?;
+        joined(&lists, classes)
     }
 }
 
@@ -210,6 +208,7 @@ impl Op for MulticlassNms {
 mod tests {
     use super::*;
     use crate::ops::testing::run_all;
+    use crate::tensor::convert::to_i64;
 
     fn op() -> MulticlassNms {
         MulticlassNms {

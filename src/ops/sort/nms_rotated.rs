@@ -9,6 +9,7 @@ use super::suppression::{
     put_selected, smaller,
 };
 use crate::kernel::real::Real;
+use crate::kernel::scratch::{try_collect, try_push};
 use crate::kernel::suppression::rotated::Rotated;
 use crate::kernel::suppression::{Scored, each_list, rank};
 use crate::op::{
@@ -57,12 +58,12 @@ impl NmsRotated {
             return Ok(Vec::new());
         }
         let (fives, _) = boxes.as_slice::<T>()?.as_chunks::<5>();
-        let all: Vec<Rotated> = fives.iter().map(|&five| self.rotated(five)).collect();
+        let all = try_collect(fives.iter().map(|&five| self.rotated(five)))?;
         let scores = scores.as_slice::<T>()?;
         let lists = each_list(batches * classes, count, |list| {
             let boxes = &all[list / classes * count..][..count];
             let scores = scores[list * count..][..count].iter().copied();
-            let ranked = rank(scores, |score| score >= lowest, usize::MAX);
+            let ranked = rank(scores, |score| score >= lowest, usize::MAX)?;
             let mut kept: Vec<Scored<T>> = Vec::new();
             for scored in ranked {
                 let one = &boxes[scored.index];
@@ -70,15 +71,15 @@ impl NmsRotated {
                     .iter()
                     .any(|better| one.iou(&boxes[better.index]) > limit)
                 {
-                    kept.push(scored);
+                    try_push(&mut kept, scored)?;
                 }
                 if kept.len() == most {
                     break;
                 }
             }
-            kept
-        });
-        Ok(join(lists, classes, self.sort_result_descending))
+            Ok(kept)
+        })?;
+        join(lists, classes, self.sort_result_descending)
     }
 }
 

@@ -15,6 +15,7 @@ use super::suppression::{
     number, put_selected, smaller, triples,
 };
 use crate::kernel::real::Real;
+use crate::kernel::scratch::{try_collect, try_collect_ok};
 use crate::kernel::suppression::{Boxes, Hard, Sides, Soft, each_list, rank};
 use crate::op::{
     Input, Io, LayerData, Op, OpError, Output, Outputs, ReadResult, attrs, bail, ensure,
@@ -146,21 +147,19 @@ impl NonMaxSuppression {
             return Ok(Vec::new());
         }
         let (quads, _) = boxes.as_slice::<T>()?.as_chunks::<4>();
-        let all: Vec<Boxes<T>> = quads
-            .chunks_exact(count)
-            .map(|quads| {
-                let mut boxes = Boxes::new(Sides::Continuous, count);
-                quads
-                    .iter()
-                    .for_each(|&quad| boxes.push(self.corners(quad)));
-                boxes
-            })
-            .collect();
+        let all = quads.chunks_exact(count).map(|quads| {
+            let mut boxes = Boxes::new(Sides::Continuous, count)?;
+            quads
+                .iter()
+                .for_each(|&quad| boxes.push(self.corners(quad)));
+            Ok::<_, OpError>(boxes)
+        });
+        let all = try_collect_ok(all)?;
         let scores = scores.as_slice::<T>()?;
         let lists = each_list(batches * classes, count, |list| {
             let boxes = &all[list / classes];
             let scores = scores[list * count..][..count].iter().copied();
-            let ranked = rank(scores, |score| score >= lowest, usize::MAX);
+            let ranked = rank(scores, |score| score >= lowest, usize::MAX)?;
             if sigma == T::zero() {
                 let eta = T::one();
                 return Hard { most, limit, eta }.keep(boxes, &ranked);
@@ -174,8 +173,8 @@ impl NonMaxSuppression {
                 lowest,
             };
             soft.keep(boxes, ranked)
-        });
-        Ok(join(lists, classes, self.sort_result_descending))
+        })?;
+        join(lists, classes, self.sort_result_descending)
     }
 
     /// Puts the boxes selected into an output of a fixed number of rows.
@@ -184,7 +183,7 @@ impl NonMaxSuppression {
         let rest = rows.saturating_sub(selected.len());
         let selected = &selected[..rows.min(selected.len())];
         let filler = std::iter::repeat_n(-1, rest * 3);
-        let all: Vec<i64> = triples(selected).chain(filler).collect();
+        let all = try_collect(triples(selected).chain(filler))?;
         *output = indices(&[rows, 3], &all, self.output_type())?;
         Ok(())
     }

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use crate::kernel::real::Real;
+use crate::kernel::scratch::try_collect;
 use crate::kernel::suppression::{Scored, highest_first};
 use crate::op::{Input, OpError, Output, Outputs, ensure, same_dimension};
 use crate::ops::floats::{fill, real};
@@ -113,21 +114,20 @@ pub(super) fn join<T: Real>(
     lists: Vec<Vec<Scored<T>>>,
     classes: usize,
     sorted: bool,
-) -> Vec<Selected<T>> {
+) -> Result<Vec<Selected<T>>, OpError> {
     let lists = lists.into_iter().enumerate();
-    let mut all: Vec<_> = lists
-        .flat_map(|(list, kept)| {
-            kept.into_iter().map(move |scored| Selected {
-                batch: list / classes,
-                class: list % classes,
-                scored,
-            })
+    let all = lists.flat_map(|(list, kept)| {
+        kept.into_iter().map(move |scored| Selected {
+            batch: list / classes,
+            class: list % classes,
+            scored,
         })
-        .collect();
+    });
+    let mut all = try_collect(all)?;
     if sorted {
         all.sort_unstable_by(Selected::by_score);
     }
-    all
+    Ok(all)
 }
 
 /// Indices as a tensor of this type.
@@ -175,7 +175,7 @@ pub(super) fn put_selected<T: Real>(
     ty: ElementType,
 ) -> Result<(), OpError> {
     let shape = [selected.len(), 3];
-    let triples: Vec<i64> = triples(selected).collect();
+    let triples = try_collect(triples(selected))?;
     outputs[0] = indices(&shape, &triples, ty)?;
     let mut scores = Tensor::zeros(outputs[1].element_type(), shape)?;
     fill(&mut scores, |out: &mut [T]| {

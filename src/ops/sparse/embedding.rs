@@ -8,7 +8,7 @@ use crate::kernel::gather::{OUTSIDE, positions};
 use crate::kernel::reduce::{MEAN, SUM};
 use crate::kernel::scratch::try_vec;
 use crate::op::{Input, OpError, Output, Outputs, bail, ensure, merge_types};
-use crate::tensor::convert::to_i64;
+use crate::tensor::convert::try_i64;
 use crate::tensor::{Dimension, PartialShape, Tensor};
 
 /// What is made of the rows of a bag.
@@ -82,7 +82,7 @@ pub(super) fn rows(table: &Tensor, indices: &Tensor) -> Result<Vec<usize>, OpErr
     if let Some(at) = rows.iter().position(|&row| row == OUTSIDE) {
         bail!(
             "index {} (element {at}) is not in 0..{count}, the rows of emb_table",
-            to_i64(indices)[at]
+            try_i64(indices)?[at]
         );
     }
     Ok(rows)
@@ -98,7 +98,7 @@ pub(super) fn default_row<'a>(
         return Ok(Empty::Fold);
     };
     let count = table.shape()[0];
-    match to_i64(index)[..] {
+    match try_i64(index)?[..] {
         [-1] if minus_one => Ok(Empty::Fold),
         [index] => match usize::try_from(index) {
             Ok(row) if row < count => Ok(Empty::Row(row)),

@@ -10,9 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use super::embedding::{self, Reduction};
 use crate::kernel::bags::Bags;
+use crate::kernel::scratch::try_room;
 use crate::op::{Input, Io, Op, OpError, Outputs, bail, ensure};
 use crate::tensor::Tensor;
-use crate::tensor::convert::to_i64;
+use crate::tensor::convert::try_i64;
 
 /// Sums or means of rows of a table.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
@@ -23,8 +24,8 @@ pub(super) struct EmbeddingBagOffsets {
 
 /// Where the bags begin, and where the last ends.
 fn bounds(offsets: &Tensor, count: usize) -> Result<Vec<usize>, OpError> {
-    let mut bounds = Vec::with_capacity(offsets.len() + 1);
-    for offset in to_i64(offsets) {
+    let mut bounds = try_room(offsets.len() + 1)?;
+    for offset in try_i64(offsets)? {
         let Some(start) = usize::try_from(offset).ok().filter(|&i| i <= count) else {
             bail!("offset {offset} is not in 0..={count}, the number of indices");
         };

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::embedding::{self, Reduction};
 use crate::kernel::bags::{Bags, Empty};
+use crate::kernel::scratch::try_collect;
 use crate::op::{Input, Io, Op, OpError, Outputs, bail};
 use crate::tensor::Dimension;
 
@@ -43,7 +44,7 @@ impl Op for EmbeddingBagPacked {
         };
         let rows = embedding::rows(table, indices)?;
         let size = indices.shape()[1];
-        let bounds: Vec<usize> = (0..=indices.shape()[0]).map(|bag| bag * size).collect();
+        let bounds = try_collect((0..=indices.shape()[0]).map(|bag| bag * size))?;
         let bags = Bags {
             rows: &rows,
             bounds: &bounds,

@@ -8,9 +8,10 @@ use serde::Serialize;
 
 use super::embedding::{self, Reduction};
 use crate::kernel::bags::{Bags, bounds};
+use crate::kernel::scratch::{try_collect, try_collect_ok};
 use crate::op::{Input, Io, Op, OpError, Outputs, bail, ensure};
 use crate::tensor::Tensor;
-use crate::tensor::convert::to_i64;
+use crate::tensor::convert::try_i64;
 
 /// Sums of rows of a table.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -18,12 +19,11 @@ pub(super) struct EmbeddingSegmentsSum;
 
 /// The segments that ids name, of `count`.
 fn segment_ids(ids: &Tensor, count: usize) -> Result<Vec<usize>, OpError> {
-    let ids = to_i64(ids).into_iter();
-    ids.map(|id| match usize::try_from(id) {
+    let ids = try_i64(ids)?.into_iter();
+    try_collect_ok(ids.map(|id| match usize::try_from(id) {
         Ok(segment) if segment < count => Ok(segment),
         _ => bail!("segment {id} is out of range for {count} segments"),
-    })
-    .collect()
+    }))
 }
 
 impl Op for EmbeddingSegmentsSum {
@@ -57,8 +57,8 @@ impl Op for EmbeddingSegmentsSum {
         let mut ids = segment_ids(ids, count)?;
         let mut order = None;
         if !ids.is_sorted() {
-            let mut samples: Vec<usize> = (0..ids.len()).collect();
-            samples.sort_by_key(|&i| ids[i]);
+            let mut samples = try_collect(0..ids.len())?;
+            samples.sort_unstable_by_key(|&i| (ids[i], i));
             rows = samples.iter().map(|&i| rows[i]).collect();
             ids.sort_unstable();
             order = Some(samples);

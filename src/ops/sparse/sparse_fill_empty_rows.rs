@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::kernel::gather::OUTSIDE;
 use crate::kernel::gather_tree::PickOr;
 use crate::kernel::moving::move_elements;
+use crate::kernel::scratch::{try_collect, try_extend, try_push, try_room, try_vec};
 use crate::op::{Input, Io, Op, OpError, Output, Outputs, bail, ensure, merge_types};
 use crate::tensor::convert::narrow;
 use crate::tensor::{Dimension, ElementType, PartialShape};
@@ -77,8 +78,8 @@ impl Op for SparseFillEmptyRows {
         };
         let shape = Input::of(shape).ints().unwrap_or_default();
         let indices = Input::of(indices).ints().unwrap_or_default();
-        let mut entries = Vec::with_capacity(io.outputs[1].len());
-        let mut empty = vec![true; io.outputs[2].len()];
+        let mut entries = try_room(io.outputs[1].len())?;
+        let mut empty = try_vec(true, io.outputs[2].len())?;
         for (i, place) in indices.chunks_exact(2).enumerate() {
             for (axis, name) in ["row", "column"].into_iter().enumerate() {
                 ensure!(
@@ -94,13 +95,14 @@ impl Op for SparseFillEmptyRows {
             {
                 *empty = false;
             }
-            entries.push(([place[0], place[1]], i));
+            try_push(&mut entries, ([place[0], place[1]], i))?;
         }
         let fill = (0i64..).zip(&empty).filter(|(_, empty)| **empty);
-        entries.extend(fill.map(|(row, _)| ([row, 0], OUTSIDE)));
-        entries.sort_by_key(|&(place, _)| place);
-        let places: Vec<i64> = entries.iter().flat_map(|&(place, _)| place).collect();
-        let picks = entries.iter().map(|&(_, source)| source).collect();
+        try_extend(&mut entries, fill.map(|(row, _)| ([row, 0], OUTSIDE)))?;
+        // A filled row has one entry; of others equal places stay in order.
+        entries.sort_unstable();
+        let places = try_collect(entries.iter().flat_map(|&(place, _)| place))?;
+        let picks = try_collect(entries.iter().map(|&(_, source)| source))?;
         let [out_indices, out_values, indicator] = io.outputs else {
             bail!("expected 3 outputs");
         };

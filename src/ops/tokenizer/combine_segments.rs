@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::ragged::{Rows, expect_rows, limit_elements, line, rows};
+use crate::kernel::scratch::try_room;
 use crate::op::{Input, Io, Op, OpError, Output, Outputs, bail, ensure, merge_types};
 use crate::tensor::{Dimension, ElementType, PartialShape, SharedBytes, Tensor};
 
@@ -123,10 +124,7 @@ impl Op for CombineSegments {
         limit_elements(all)?;
         let width = |t: &Tensor| t.element_type().bits() / 8;
         let (wide, id_wide) = (width(parts[0].1), width(ids));
-        let (mut joined, mut of) = (
-            Vec::with_capacity(all * wide),
-            Vec::with_capacity(all * id_wide),
-        );
+        let (mut joined, mut of) = (try_room(all * wide)?, try_room(all * id_wide)?);
         let mut ends = Rows::default();
         for row in 0..number {
             for ((rows, elements), id) in parts.iter().zip(ids.bytes().chunks_exact(id_wide)) {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::pattern::expect_pattern;
 use super::ragged::{expect_inputs, limit_elements, line};
+use crate::kernel::scratch::{try_append, try_collect, try_extend, try_push};
 use crate::op::{Input, Io, Op, OpError, Output, Outputs, bail, ensure, normalize_axis};
 use crate::ops::strings::{Packed, Strings};
 use crate::tensor::{Dimension, ElementType, PartialShape, Shape, Tensor};
@@ -62,9 +63,9 @@ impl Op for ContribStringJoin {
                 joined.push_with(|out| {
                     for along in 0..count {
                         if along > 0 {
-                            out.extend_from_slice(separator);
+                            try_append(out, separator)?;
                         }
-                        out.extend_from_slice(strings.get((o * count + along) * inner + i));
+                        try_append(out, strings.get((o * count + along) * inner + i))?;
                     }
                     Ok(())
                 })?;
@@ -83,22 +84,22 @@ impl Op for ContribStringJoin {
 pub(super) struct ContribStringSplit {}
 
 /// The parts of a string; without a delimiter its bytes.
-fn split<'a>(string: &'a [u8], delimiter: &[u8]) -> Vec<&'a [u8]> {
+fn split<'a>(string: &'a [u8], delimiter: &[u8]) -> Result<Vec<&'a [u8]>, OpError> {
     if delimiter.is_empty() {
-        return string.chunks(1).collect();
+        return try_collect(string.chunks(1));
     }
     let (mut parts, mut from, mut at) = (Vec::new(), 0, 0);
     while let Some(window) = string.get(at..at + delimiter.len()) {
         if window == delimiter {
-            parts.push(&string[from..at]);
+            try_push(&mut parts, &string[from..at])?;
             at += delimiter.len();
             from = at;
         } else {
             at += 1;
         }
     }
-    parts.push(&string[from..]);
-    parts
+    try_push(&mut parts, &string[from..])?;
+    Ok(parts)
 }
 
 /// Whether empty parts are dropped.
@@ -146,15 +147,15 @@ impl Op for ContribStringSplit {
         let (mut places, mut most, mut count) = (Vec::new(), 0, 0);
         let mut packed = Packed::default();
         for (i, string) in strings.iter().enumerate() {
-            let parts = split(string, delimiter);
+            let parts = split(string, delimiter)?;
             most = most.max(parts.len());
             for (place, part) in parts.into_iter().enumerate() {
                 if skip_empty && part.is_empty() {
                     continue;
                 }
                 let axes = dims.iter().zip(&strides);
-                places.extend(axes.map(|(&dim, &stride)| (i / stride % dim) as i64));
-                places.push(place as i64);
+                let axes = axes.map(|(&dim, &stride)| (i / stride % dim) as i64);
+                try_extend(&mut places, axes.chain([place as i64]))?;
                 packed.push(part)?;
                 count += 1;
             }

@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::ragged::expect_inputs;
+use crate::kernel::scratch::try_collect;
 use crate::kernel::tokenizer::hash::hash64;
 use crate::op::{Input, Io, Op, OpError, Output, Outputs, ensure};
 use crate::ops::strings::Strings;
@@ -38,7 +39,8 @@ impl Op for EqualStr {
         let at = |strings: &Strings<'_>, i| if i < strings.len() { i } else { 0 };
         let count = paired(a.len(), b.len());
         let equal = (0..count).map(|i| i32::from(a.get(at(&a, i)) == b.get(at(&b, i))));
-        io.outputs[0] = Tensor::vector(&equal.collect::<Vec<_>>());
+        let equal = try_collect(equal)?;
+        io.outputs[0] = Tensor::new([count], &equal)?;
         Ok(())
     }
 }

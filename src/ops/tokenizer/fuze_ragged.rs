@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::ragged::{expect_inputs, expect_rows, row_outputs, rows};
+use crate::kernel::scratch::try_collect;
 use crate::op::{Input, Io, Op, OpError, Output, Outputs, ensure};
 use crate::ops::strings::expect_ranges;
 use crate::tensor::{ElementType, Tensor};
@@ -40,7 +41,7 @@ impl Op for FuzeRagged {
             let last = r.start.max(r.end.saturating_sub(1));
             ends.get(last).copied().unwrap_or(0)
         });
-        let (begin, end): (Vec<i32>, Vec<i32>) = (begin.collect(), end.collect());
+        let (begin, end) = (try_collect(begin)?, try_collect(end)?);
         let shape = io.inputs[0].shape();
         io.outputs[0] = Tensor::new(shape.clone(), &begin)?;
         io.outputs[1] = Tensor::new(shape.clone(), &end)?;

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::kernel::scratch::{try_push, try_room};
 use crate::op::{Input, OpError, Output, bail, ensure};
 use crate::ops::strings::{Strings, expect_ranges, ranges};
 use crate::tensor::{ElementType, PartialShape, Shape, Tensor};
@@ -103,7 +104,7 @@ impl<'a> RaggedStrings<'a> {
     pub(super) fn of(inputs: &[&'a Tensor]) -> Result<Self, OpError> {
         let strings = Strings::of(inputs, 2)?;
         let rows = rows(inputs, 0, strings.len())?;
-        let mut before = Vec::with_capacity(strings.len() + 1);
+        let mut before = try_room(strings.len() + 1)?;
         let mut bytes = 0usize;
         before.push(0);
         for span in &strings.spans {
@@ -141,9 +142,9 @@ impl<T> Rows<T> {
     /// # Errors
     /// When there are more elements than indices.
     pub(super) fn end(&mut self) -> Result<(), OpError> {
-        self.begins.push(self.ends.last().copied().unwrap_or(0));
-        self.ends.push(index(self.elements.len())?);
-        Ok(())
+        let begin = self.ends.last().copied().unwrap_or(0);
+        try_push(&mut self.begins, begin)?;
+        try_push(&mut self.ends, index(self.elements.len())?)
     }
 
     /// Begins and ends, and the elements.
@@ -186,7 +187,7 @@ pub(super) fn encode(
     }
     let (begins, ends, ids) = ids.into_parts(io.inputs[0].shape())?;
     io.outputs
-        .clone_from_slice(&[begins, ends, Tensor::vector(&ids)]);
+        .clone_from_slice(&[begins, ends, Tensor::new([ids.len()], &ids)?]);
     Ok(())
 }
 

@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::ragged::{expect_inputs, expect_rows, index, rows};
+use crate::kernel::scratch::try_room;
 use crate::op::{Input, Io, Op, OpError, Output, Outputs, ensure};
 use crate::ops::strings::expect_type;
 use crate::tensor::{Dimension, ElementType, PartialShape, Tensor};
@@ -28,7 +29,7 @@ impl Op for RaggedToSparse {
             .iter()
             .fold(0usize, |sum, row| sum.saturating_add(row.len()));
         super::ragged::limit_elements(count)?;
-        let mut places = Vec::with_capacity(2 * count);
+        let mut places = try_room(2 * count)?;
         for (row, columns) in (0..).zip(&rows) {
             for column in 0..index(columns.len())? {
                 places.extend([row, column]);

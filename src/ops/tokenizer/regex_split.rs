@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::cache::Cache;
 use super::pattern::{compile, expect_pattern, failed};
 use super::ragged::{RaggedStrings, Rows, expect_inputs, skips};
+use crate::kernel::scratch::{try_collect, try_collect_ok, try_extend, try_push};
 use crate::kernel::tokenizer::regex::{Regex, Subject};
 use crate::op::{Input, Io, Op, OpError, Output, Outputs, ensure};
 use crate::ops::strings::{Strings, expect_type};
@@ -205,7 +206,7 @@ impl Op for RegexSplit {
                 let (span, string) = (&text.strings.spans[i], text.strings.get(i));
                 let skipped = flags.is_some_and(|flags| flags[i]);
                 if skipped || whole.contains(string) {
-                    rows.elements.push((span.clone(), skipped));
+                    try_push(&mut rows.elements, (span.clone(), skipped))?;
                     continue;
                 }
                 pieces.clear();
@@ -213,7 +214,7 @@ impl Op for RegexSplit {
                 let placed = pieces
                     .iter()
                     .map(|p| span.start + p.start..span.start + p.end);
-                rows.elements.extend(placed.map(|piece| (piece, false)));
+                try_extend(&mut rows.elements, placed.map(|piece| (piece, false)))?;
             }
             rows.end()?;
         }
@@ -228,16 +229,17 @@ pub(super) fn put(io: Io<'_>, rows: Rows<(Range<usize>, bool)>) -> Result<(), Op
         let places = pieces
             .iter()
             .map(|(piece, _)| super::ragged::index(place(piece)));
-        places.collect::<Result<Vec<i32>, _>>()
+        let places = try_collect_ok(places)?;
+        Ok::<_, OpError>(Tensor::new([places.len()], &places)?)
     };
     io.outputs[0] = begins;
     io.outputs[1] = ends;
-    io.outputs[2] = Tensor::vector(&side(|p| p.start)?);
-    io.outputs[3] = Tensor::vector(&side(|p| p.end)?);
+    io.outputs[2] = side(|p| p.start)?;
+    io.outputs[3] = side(|p| p.end)?;
     io.outputs[4] = io.inputs[4].clone();
     if let Some(output) = io.outputs.get_mut(5) {
-        let skipped: Vec<bool> = pieces.iter().map(|&(_, skipped)| skipped).collect();
-        *output = Tensor::vector(&skipped);
+        let skipped = try_collect(pieces.iter().map(|&(_, skipped)| skipped))?;
+        *output = Tensor::new([skipped.len()], &skipped)?;
     }
     Ok(())
 }

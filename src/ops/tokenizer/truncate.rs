@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::pattern::expect_pattern;
 use super::ragged::{expect_inputs, expect_rows, index, rows};
+use crate::kernel::scratch::try_collect_ok;
 use crate::op::{Input, Io, Op, OpError, Output, Outputs, bail, ensure};
 use crate::ops::strings::expect_type;
 use crate::tensor::{ElementType, Tensor};
@@ -127,8 +128,8 @@ impl Op for Truncate {
         for (i, (rows, tensor)) in all.iter().zip(tensors.chunks_exact(3)).enumerate() {
             let shape = tensor[0].shape();
             let side = |place: fn(&Range<usize>) -> usize| -> Result<Tensor, OpError> {
-                let places: Result<Vec<i32>, _> = rows.iter().map(|r| index(place(r))).collect();
-                Ok(Tensor::new(shape.clone(), &places?)?)
+                let places = try_collect_ok(rows.iter().map(|r| index(place(r))))?;
+                Ok(Tensor::new(shape.clone(), &places)?)
             };
             io.outputs[3 * i] = side(|r| r.start)?;
             io.outputs[3 * i + 1] = side(|r| r.end)?;

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::normalization;
 use super::ragged::expect_inputs;
+use crate::kernel::scratch::{try_append, try_push};
 use crate::kernel::tokenizer::utf8::validate;
 use crate::op::{Input, Io, Op, OpError, Outputs};
 
@@ -61,12 +62,9 @@ impl Op for ByteFallback {
     }
 
     fn eval(&self, io: Io<'_>) -> Result<(), OpError> {
-        normalization::eval(io, false, |string, out| {
-            match named_byte(string) {
-                Some(byte) => out.push(byte),
-                None => out.extend_from_slice(string),
-            }
-            Ok(())
+        normalization::eval(io, false, |string, out| match named_byte(string) {
+            Some(byte) => try_push(out, byte),
+            None => try_append(out, string),
         })
     }
 }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cache::Cache;
 use super::ragged::{Rows, expect_inputs, line};
+use crate::kernel::scratch::{try_collect, try_push};
 use crate::op::{Input, Io, Op, OpError, Output, Outputs, bail, ensure};
 use crate::ops::strings::{Packed, Strings, expect_type};
 use crate::tensor::{Dimension, Element, ElementType, PartialShape, Shape, Tensor};
@@ -33,7 +34,7 @@ fn look_up<T: Element + Copy>(
             .get(string)
             .map_or(default[0], |&place| values[place])
     };
-    let found: Vec<T> = strings.iter().map(value).collect();
+    let found = try_collect(strings.iter().map(value))?;
     Ok(Tensor::new(shape.clone(), &found)?)
 }
 
@@ -123,12 +124,12 @@ impl Op for VocabDecoder {
                 let known = usize::try_from(id).ok().filter(|&i| i < words.len());
                 let word = known.filter(|_| !skip.contains(&id)).map(|i| words.get(i));
                 packed.push(word.unwrap_or_default())?;
-                rows.elements.push(());
+                try_push(&mut rows.elements, ())?;
             }
             if length == 0 {
                 // A row of one empty word, so that there is something to join.
                 packed.push(&[])?;
-                rows.elements.push(());
+                try_push(&mut rows.elements, ())?;
             }
             rows.end()?;
         }

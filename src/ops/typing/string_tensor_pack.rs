@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::kernel::scratch::try_collect;
 use crate::op::{Input, Io, Op, OpError, Output, Outputs, bail};
 use crate::ops::strings::{Strings, expect_bytes, expect_ranges};
 use crate::tensor::{ElementType, Tensor, Text};
@@ -32,7 +33,7 @@ impl Op for StringTensorPack {
 
     fn eval(&self, io: Io<'_>) -> Result<(), OpError> {
         let strings = Strings::of(io.inputs, 0)?;
-        let texts = strings.iter().map(Text::from).collect();
+        let texts = try_collect(strings.iter().map(Text::from))?;
         io.outputs[0] = Tensor::strings(io.inputs[0].shape().clone(), texts)?;
         Ok(())
     }

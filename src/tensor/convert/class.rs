@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use super::half;
 use crate::tensor::simd::vectorize_mut;
-use crate::tensor::{Element, ElementType, Tensor, float, pack};
+use crate::tensor::{Element, ElementType, Tensor, TensorError, float, pack};
 use ElementType as E;
 
 /// Elements converted at a time: a few pages of the widest type, so that they stay in cache.
@@ -403,20 +403,32 @@ integers!(i64, widen_i64, narrow_i64);
 integers!(u64, widen_u64, narrow_u64);
 
 /// The elements of an integer or boolean tensor, widened; a `u64` above `i64::MAX` becomes it.
-pub(crate) fn to_i64(tensor: &Tensor) -> Vec<i64> {
-    let mut out = vec![0i64; tensor.len()];
+///
+/// # Errors
+/// When there is no memory for them.
+pub(crate) fn try_i64(tensor: &Tensor) -> Result<Vec<i64>, TensorError> {
+    let (len, mut out) = (tensor.len(), Vec::new());
+    out.try_reserve_exact(len)
+        .map_err(|_| TensorError::OutOfMemory(len.saturating_mul(size_of::<i64>())))?;
+    out.resize(len, 0);
     widen_to_i64(tensor, &mut out);
-    out
+    Ok(out)
 }
 
-/// As [`to_i64`], of a tensor that has few.
+/// As [`try_i64`], for tests.
+#[cfg(test)]
+pub(crate) fn to_i64(tensor: &Tensor) -> Vec<i64> {
+    try_i64(tensor).expect("memory")
+}
+
+/// As [`try_i64`], of a tensor that has few.
 pub(crate) fn few_i64(tensor: &Tensor) -> SmallVec<[i64; 8]> {
     let mut out = SmallVec::from_elem(0, tensor.len());
     widen_to_i64(tensor, &mut out);
     out
 }
 
-/// As [`to_i64`], of a tensor of one element.
+/// As [`try_i64`], of a tensor of one element.
 pub(crate) fn one_i64(tensor: &Tensor) -> Option<i64> {
     let mut out = [0];
     (tensor.len() == 1).then(|| widen_to_i64(tensor, &mut out))?;

@@ -26,7 +26,9 @@ mod half;
 
 use rayon::prelude::*;
 
-pub(crate) use class::{BLOCK, Compute, Native, few_i64, narrow, one_i64, to_i64, widen};
+#[cfg(test)]
+pub(crate) use class::to_i64;
+pub(crate) use class::{BLOCK, Compute, Native, few_i64, narrow, one_i64, try_i64, widen};
 use class::{view, view_mut, write, write_codes};
 pub(crate) use codes::{codes, from_codes, sign_extend_i4};
 

@@ -29,7 +29,8 @@ pub(crate) struct Transformed {
 }
 
 impl Transformed {
-    /// Transforms `filters` filters of `channels` channels each; `None` if some number is not finite.
+    /// Transforms `filters` filters of `channels` channels each; `None` if some number is not finite,
+    /// or there is no memory.
     pub(crate) fn new(side: Side, data: &[f32], [filters, channels]: [usize; 2]) -> Option<Self> {
         let finite = AtomicBool::new(true);
         let count = match side {
@@ -48,7 +49,7 @@ impl Transformed {
                 finite.store(false, Ordering::Relaxed);
             }
         };
-        let packed = PackedSeries::new(count, [filters, channels], write);
+        let packed = PackedSeries::new(count, [filters, channels], write)?;
         finite.into_inner().then_some(Self { side, packed })
     }
 }
@@ -167,7 +168,7 @@ impl Kept {
         let size = [sizes.filters, sizes.channels];
         made(&self.0[side as usize], || {
             Transformed::new(side, filters, size)
-        })
+        })?
         .as_ref()
     }
 }

@@ -28,10 +28,12 @@ use rayon::prelude::*;
 
 use super::Sizes;
 use crate::kernel::gemm::{dispatch, with_panels, with_results};
+use crate::kernel::scratch::{or_refuse, try_collect, try_collect_ok, try_room};
 use crate::kernel::simd::arch;
 use crate::kernel::window::Window;
 use crate::limits::Share;
 use crate::op::Finish;
+use crate::op::OpError;
 use block::{Run, Tiles};
 pub(crate) use filters::{Kept, Side, Transformed};
 use input::Input;
@@ -123,16 +125,17 @@ impl Plan<'_> {
         };
         let rows = self.tiles.rows.div_ceil(bands);
         let bands = self.tiles.rows.div_ceil(rows);
-        let mut jobs: Vec<Band<'_>> = (0..images * bands)
-            .map(|job| {
-                let from = job % bands * rows;
-                Band {
-                    image: job / bands,
-                    rows: from..self.tiles.rows.min(from + rows),
-                    outs: Vec::with_capacity(self.sizes.filters),
-                }
+        let jobs = (0..images * bands).map(|job| {
+            let from = job % bands * rows;
+            Ok::<_, OpError>(Band {
+                image: job / bands,
+                rows: from..self.tiles.rows.min(from + rows),
+                outs: try_room(self.sizes.filters)?,
             })
-            .collect();
+        });
+        let Some(mut jobs) = or_refuse(try_collect_ok(jobs)) else {
+            return;
+        };
         for (index, plane) in out.chunks_exact_mut(plane).enumerate() {
             let first = index / self.sizes.filters * bands;
             let pieces = plane.chunks_mut(rows * M * self.tiles.x.output);
@@ -177,7 +180,9 @@ impl Plan<'_> {
                 let (right, lines) = memory.split_at_mut(size);
                 let panels = range.len().div_ceil(width);
                 let panel = self.sizes.channels * width;
-                let mut outs: Vec<&mut [f32]> = right.chunks_exact_mut(panel).collect();
+                let Some(mut outs) = or_refuse(try_collect(right.chunks_exact_mut(panel))) else {
+                    return;
+                };
                 debug_assert_eq!(outs.len(), N * N * panels);
                 self.transform::<P, M, N>(range.clone(), data, lines, &mut outs);
                 let done = match range.end == all.end {
@@ -246,7 +251,10 @@ impl Plan<'_> {
             let outs = out.par_chunks_mut(chunk * plane).enumerate();
             outs.with_max_len(1).share(|(index, out)| {
                 let first = index * chunk;
-                let mut outs: Vec<&mut [f32]> = out.chunks_exact_mut(plane).collect();
+                let outs = try_collect(out.chunks_exact_mut(plane));
+                let Some(mut outs) = or_refuse(outs) else {
+                    return;
+                };
                 let part = Part {
                     image,
                     range: range.clone(),
