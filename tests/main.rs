@@ -17,6 +17,7 @@ mod nesting;
 mod onnx;
 mod operations;
 mod reader;
+mod refusals;
 mod regressions;
 mod samples;
 mod sizes;

@@ -15,6 +15,20 @@ thread_local! {
     pub(crate) static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
     /// More bytes at once than this are refused to a thread.
     static LARGEST: Cell<usize> = const { Cell::new(usize::MAX) };
+    /// How many allocations of so many bytes or more are granted to a thread before one is refused.
+    static GRANTED: Cell<Option<(usize, usize)>> = const { Cell::new(None) };
+}
+
+/// Whether the one allocation is this one that is to be refused.
+fn refuses(size: usize) -> bool {
+    let Some((count, smallest)) = GRANTED.try_with(Cell::get).ok().flatten() else {
+        return false;
+    };
+    if size < smallest {
+        return false;
+    }
+    GRANTED.set(count.checked_sub(1).map(|count| (count, smallest)));
+    count == 0
 }
 
 /// Counts what each thread allocates.
@@ -26,6 +40,9 @@ unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
         if LARGEST.try_with(|most| layout.size() > most.get()) == Ok(true) {
+            return std::ptr::null_mut();
+        }
+        if refuses(layout.size()) {
             return std::ptr::null_mut();
         }
         // SAFETY: the caller keeps the promises.
@@ -52,6 +69,21 @@ fn short_of_memory<R>(largest: usize, f: impl FnOnce() -> R) -> R {
     let _restore = Restore;
     LARGEST.set(largest);
     f()
+}
+
+/// Calls `f` while one allocation of at least `smallest` bytes is refused, the one after `count` others.
+/// Tells whether there was one.
+pub(crate) fn refusing<R>(count: usize, smallest: usize, f: impl FnOnce() -> R) -> (R, bool) {
+    struct Restore;
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            GRANTED.set(None);
+        }
+    }
+    let _restore = Restore;
+    GRANTED.set(Some((count, smallest)));
+    let result = f();
+    (result, GRANTED.get().is_none())
 }
 
 const MIB: usize = 1 << 20;

@@ -97,11 +97,10 @@ fn read_npz(bytes: &[u8], types: &[ElementType]) -> Vec<Tensor> {
     tensors
 }
 
-/// Evaluates the model of a case on its inputs and compares with its outputs.
-pub(crate) fn check_case(case: &Case, model: &str, tolerance: Tolerance) {
+/// The model of a case, if it can be read, and its inputs.
+pub(crate) fn read_case(case: &Case, model: &str) -> ovir::Result<(Model, Vec<Tensor>)> {
     let weights = case.get("model.bin").cloned().unwrap_or_default();
-    let model = Model::from_bytes(model, case[model].clone(), weights);
-    let model = model.unwrap_or_else(|e| panic!("{e}"));
+    let model = Model::from_bytes(model, case[model].clone(), weights)?;
     let types: Vec<ElementType> = (0..model.inputs().len())
         .map(|index| {
             let input = model.input_type(index).expect("an inferred input");
@@ -109,6 +108,12 @@ pub(crate) fn check_case(case: &Case, model: &str, tolerance: Tolerance) {
         })
         .collect();
     let inputs = read_npz(&case["inputs.npz"], &types);
+    Ok((model, inputs))
+}
+
+/// Evaluates the model of a case on its inputs and compares with its outputs.
+pub(crate) fn check_case(case: &Case, model: &str, tolerance: Tolerance) {
+    let (model, inputs) = read_case(case, model).unwrap_or_else(|e| panic!("{e}"));
     let outputs = model
         .evaluate(inputs.into_iter().enumerate())
         .unwrap_or_else(|e| panic!("{e}"))
