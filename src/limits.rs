@@ -289,7 +289,7 @@ impl Drop for Lent {
         self.watch.refused = None;
         if let Some(refused) = Arc::get_mut(&mut self.before.refused) {
             *refused.get_mut() = false;
-            SPARE.set(Some(std::mem::take(&mut self.before.refused)));
+            SPARE.set(Some(self.before.refused.clone()));
         }
     }
 }
