@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::reduce::{Accumulator, Fold, Folds, Number, Visitor};
-use super::scratch::{or_refuse, try_resize, try_vec};
+use super::scratch::{or_refuse, try_resize, try_vec, try_zeroed};
 use crate::limits::Share;
 use crate::op::OpError;
 use crate::tensor::Tensor;
@@ -64,7 +64,7 @@ pub(crate) fn fold_bags(table: &Tensor, bags: &Bags<'_>, folds: &Folds, out: &mu
 /// When there is no memory for that many.
 pub(crate) fn bounds(ids: &[usize], count: usize) -> Result<Vec<usize>, OpError> {
     let all = count.saturating_add(1);
-    let mut bounds = try_vec(0, all)?;
+    let mut bounds = try_zeroed(all)?;
     bounds.clear();
     for (i, &id) in ids.iter().enumerate() {
         while bounds.len() <= id {

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::moving::{Mover, Word, copy_run, for_rows};
-use super::scratch::try_vec;
+use super::scratch::try_zeroed;
 use super::simd::{prefetch, vectorize};
 use crate::op::OpError;
 use crate::tensor::convert::{Compute, widen};
@@ -195,7 +195,7 @@ impl<'a> Gather<'a> {
             ready: None,
         };
         if outer > 1 {
-            let mut all = try_vec(0, indices.len())?;
+            let mut all = try_zeroed(indices.len())?;
             positions(indices, gather.axis, from_end, 0, &mut all);
             gather.ready = Some(all);
         }

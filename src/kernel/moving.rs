@@ -6,7 +6,7 @@
 use rayon::prelude::*;
 use smallvec::SmallVec;
 
-use super::scratch::try_vec;
+use super::scratch::try_zeroed;
 use crate::limits::Share;
 use crate::op::{OpError, ensure};
 use crate::tensor::{ElementType, Tensor, Text, pack};
@@ -91,7 +91,7 @@ fn packed<M: Mover>(mover: &M, inputs: &[&Tensor], outputs: &mut [Tensor]) -> Re
     let inputs = inputs
         .iter()
         .map(|t| {
-            let mut codes = try_vec(0, t.len())?;
+            let mut codes = try_zeroed(t.len())?;
             pack::unpack(t.element_type(), t.bytes(), 0, &mut codes);
             Ok(codes)
         })
@@ -99,7 +99,7 @@ fn packed<M: Mover>(mover: &M, inputs: &[&Tensor], outputs: &mut [Tensor]) -> Re
     let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
     let mut codes = outputs
         .iter()
-        .map(|t| try_vec(0, t.len()))
+        .map(|t| try_zeroed(t.len()))
         .collect::<Result<Vec<Vec<u8>>, OpError>>()?;
     let mut slices: Vec<&mut [u8]> = codes.iter_mut().map(Vec::as_mut_slice).collect();
     mover.run(&inputs, &mut slices)?;

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::moving::Odometer;
 use super::real::Real;
-use super::scratch::{or_refuse, try_vec};
+use super::scratch::{or_refuse, try_vec, try_zeroed};
 use super::simd::vectorize_mut;
 use crate::limits::Share;
 
@@ -279,7 +279,7 @@ impl Norm<'_> {
     /// What to subtract from the elements of each group, if there is memory for that.
     #[inline(always)]
     fn means<T: Real>(&self, data: &[T], lines: &Lines, groups: usize) -> Option<Vec<f64>> {
-        let mut means = or_refuse(try_vec(0.0, groups))?;
+        let mut means = or_refuse(try_zeroed(groups))?;
         if !self.center {
             return Some(means);
         }
@@ -311,7 +311,7 @@ impl Norm<'_> {
         let Some(factor) = self.factor else {
             return or_refuse(try_vec(1.0, means.len()));
         };
-        let mut squares = or_refuse(try_vec(0.0, means.len()))?;
+        let mut squares = or_refuse(try_zeroed(means.len()))?;
         lines.walk(
             #[inline(always)]
             |at, line, width| {

@@ -14,7 +14,7 @@ use super::gather::first_outside;
 use super::moving::{Mover, Odometer, Word, for_rows};
 pub(crate) use super::scatter_reduce::{Reduction, reduce};
 use super::scatter_slices::Lists;
-use super::scratch::{try_room, try_vec};
+use super::scratch::{try_room, try_zeroed};
 use super::simd::prefetch;
 use crate::limits::Share;
 use crate::op::OpError;
@@ -250,11 +250,11 @@ impl<'a> Scatter<'a> {
         }
         let first = self.first_outside();
         if first.is_none() {
-            self.wide = try_vec(0, self.indices.len())?;
+            self.wide = try_zeroed(self.indices.len())?;
             // Every index is inside its axis, so it fits whatever its type.
             match ty.class() {
                 Some(crate::tensor::Class::U64) => {
-                    let mut unsigned = try_vec(0u64, self.wide.len())?;
+                    let mut unsigned = try_zeroed::<u64>(self.wide.len())?;
                     widen(self.indices, 0, &mut unsigned);
                     let numbers = unsigned.iter().map(|x| x.cast_signed());
                     self.wide

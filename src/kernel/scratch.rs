@@ -1,8 +1,8 @@
 //! Memory that a thread keeps between calls: fresh memory costs more than what is done in it.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 
-use bytemuck::Pod;
+use bytemuck::{Pod, Zeroable};
 
 use crate::limits;
 use crate::op::OpError;
@@ -30,6 +30,14 @@ pub(crate) fn try_vec<T: Clone>(value: T, len: usize) -> Result<Vec<T>, OpError>
     let mut all = try_room(len)?;
     all.resize(len, value);
     Ok(all)
+}
+
+/// `len` zeros: memory fresh of the system is zero already, and not touched.
+///
+/// # Errors
+/// As [`try_room`].
+pub(crate) fn try_zeroed<T: Zeroable>(len: usize) -> Result<Vec<T>, OpError> {
+    bytemuck::allocation::try_zeroed_vec(len).map_err(|()| refused::<T>(len))
 }
 
 /// A copy.
@@ -142,28 +150,36 @@ pub(crate) fn or_refuse<T>(made: Result<T, OpError>) -> Option<T> {
 /// Kept for the next call, in units of 16 bytes; more is given back.
 const KEPT: usize = 1 << 18;
 
+/// How many calls inside one another have memory that is kept.
+const DEPTH: usize = 3;
+
 thread_local! {
-    static MEMORY: Cell<Vec<u128>> = const { Cell::new(Vec::new()) };
+    /// The memory of the outermost call comes last, so that each finds its own again.
+    static MEMORY: RefCell<Vec<Vec<u128>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Calls `f` with `len` unspecified elements of at most 16 bytes. A call inside it gets other memory.
 /// Where there is no memory `f` is not called, and [`limits::watch`] tells it.
 pub(crate) fn with_scratch<T: Pod, R: Default>(len: usize, f: impl FnOnce(&mut [T]) -> R) -> R {
-    let mut memory = MEMORY.take();
+    let mut memory = MEMORY.with_borrow_mut(Vec::pop).unwrap_or_default();
     let units = len
         .saturating_mul(size_of::<T>())
         .div_ceil(size_of::<u128>());
     if memory.len() < units {
         // Nothing of the old is copied.
         drop(memory);
-        let Some(fresh) = or_refuse(try_vec(0, units)) else {
+        let Some(fresh) = or_refuse(try_zeroed(units)) else {
             return R::default();
         };
         memory = fresh;
     }
     let result = f(&mut bytemuck::cast_slice_mut(&mut memory[..units])[..len]);
     if memory.len() <= KEPT {
-        MEMORY.set(memory);
+        MEMORY.with_borrow_mut(|kept| {
+            if kept.len() < DEPTH {
+                kept.push(memory);
+            }
+        });
     }
     result
 }
@@ -176,7 +192,7 @@ mod tests {
     fn as_long_as_memory_allows() {
         assert_eq!(try_vec(7u16, 3), Ok(vec![7; 3]));
         for len in [usize::MAX, usize::MAX / 8, isize::MAX.unsigned_abs()] {
-            let error = try_vec(0u64, len).expect_err("no memory");
+            let error = try_zeroed::<u64>(len).expect_err("no memory");
             assert_eq!(error.kind, crate::op::OpErrorKind::Limit);
         }
     }

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::index::Index;
 use super::moving::{Mover, Word, for_rows};
-use super::scratch::try_vec;
+use super::scratch::{try_vec, try_zeroed};
 use super::sort::{PIECE, sort};
 use crate::limits::{self, Share};
 use crate::op::OpError;
@@ -168,7 +168,7 @@ impl TopK {
 
     fn ranked<C: Rank>(&self, data: &Tensor) -> Result<Vec<usize>, OpError> {
         let slices = data.len() / self.axis.max(1);
-        let mut picked = try_vec(0, slices * self.k)?;
+        let mut picked = try_zeroed(slices * self.k)?;
         let group = (PART / self.axis.max(1)).max(1);
         let failed = OnceLock::new();
         let work = |(i, picked): (usize, &mut [usize])| {

@@ -1,6 +1,6 @@
 //! Finds equal rows.
 
-use super::scratch::{try_collect, try_push, try_vec};
+use super::scratch::{try_collect, try_push, try_vec, try_zeroed};
 use super::sort::sort;
 use crate::op::OpError;
 use crate::tensor::convert::widen;
@@ -28,7 +28,7 @@ pub(crate) fn keys(tensor: &Tensor) -> Result<Vec<u64>, OpError> {
     let len = tensor.len();
     Ok(match tensor.element_type().class() {
         Some(Class::F32) => {
-            let mut values = try_vec(0f32, len)?;
+            let mut values = try_zeroed::<f32>(len)?;
             widen(tensor, 0, &mut values);
             let key = |x: f32| {
                 if x.is_nan() {
@@ -40,7 +40,7 @@ pub(crate) fn keys(tensor: &Tensor) -> Result<Vec<u64>, OpError> {
             try_collect(values.into_iter().map(key))?
         }
         Some(Class::F64) => {
-            let mut values = try_vec(0f64, len)?;
+            let mut values = try_zeroed::<f64>(len)?;
             widen(tensor, 0, &mut values);
             let key = |x: f64| {
                 if x.is_nan() {
@@ -52,12 +52,12 @@ pub(crate) fn keys(tensor: &Tensor) -> Result<Vec<u64>, OpError> {
             try_collect(values.into_iter().map(key))?
         }
         Some(Class::I64) => {
-            let mut values = try_vec(0i64, len)?;
+            let mut values = try_zeroed::<i64>(len)?;
             widen(tensor, 0, &mut values);
             try_collect(values.into_iter().map(|x| x.cast_unsigned() ^ SIGN))?
         }
         Some(Class::U64) => {
-            let mut values = try_vec(0u64, len)?;
+            let mut values = try_zeroed::<u64>(len)?;
             widen(tensor, 0, &mut values);
             values
         }
@@ -79,8 +79,8 @@ pub(crate) fn keys(tensor: &Tensor) -> Result<Vec<u64>, OpError> {
 pub(crate) fn group(keys: &[u64], rows: usize, sorted: bool) -> Result<Groups, OpError> {
     let width = keys.len() / rows.max(1);
     let row = |i: usize| &keys[i * width..][..width];
-    let mut group_of = try_vec(0, rows)?;
-    let mut order = try_vec(0, rows)?;
+    let mut group_of = try_zeroed(rows)?;
+    let mut order = try_zeroed(rows)?;
     if width == 1 {
         let mut keyed = try_vec((0, 0), rows)?;
         for (i, (keyed, &key)) in keyed.iter_mut().zip(keys).enumerate() {
@@ -124,7 +124,7 @@ impl Groups {
     fn by_first(mut self) -> Result<Self, OpError> {
         let mut order = try_collect(0..self.firsts.len())?;
         order.sort_unstable_by_key(|&group| self.firsts[group]);
-        let mut place = try_vec(0, order.len())?;
+        let mut place = try_zeroed(order.len())?;
         for (new, &old) in order.iter().enumerate() {
             place[old] = new;
         }

@@ -13,7 +13,7 @@ use super::lanes::{Lanes, dispatch};
 use super::pack::Line;
 use super::tile::{Target, TileSize, write};
 use super::widen::{Bfloat16, Code, Float16, I4, I8, Known, U4, U8, read};
-use crate::kernel::scratch::{or_refuse, try_room, try_vec};
+use crate::kernel::scratch::{or_refuse, try_room, try_zeroed};
 use crate::tensor::convert::Compute;
 use crate::tensor::{ElementType, Tensor, pack};
 
@@ -102,7 +102,7 @@ impl Compressed<'_> {
     /// A number for each panel, group and column of the panel.
     fn each(&self, tensor: &Tensor, sizes: Sizes, width: usize) -> Option<Vec<f32>> {
         let [of_group, _, of_column] = self.strides(tensor)?;
-        let mut values = or_refuse(try_vec(0.0, tensor.len()))?;
+        let mut values = or_refuse(try_zeroed(tensor.len()))?;
         f32::widen_bytes(tensor.element_type(), tensor.bytes(), 0, &mut values);
         let len = sizes.columns.next_multiple_of(width) * sizes.groups;
         let mut out = or_refuse(try_room(len))?;
@@ -161,7 +161,7 @@ impl PackedNarrow {
         let panel = code.bytes(rows * width);
         let count = panel * columns.div_ceil(width);
         let lines = count.div_ceil(size_of::<Line>());
-        let mut memory = or_refuse(try_vec(bytemuck::Zeroable::zeroed(), lines))?;
+        let mut memory = or_refuse(try_zeroed(lines))?;
         if count > 0 {
             let bytes: &mut [u8] = &mut bytemuck::cast_slice_mut(&mut memory)[..count];
             let pack = |(i, out): (usize, &mut [u8])| match code {
@@ -458,7 +458,7 @@ fn pack_codes(of: &Compressed<'_>, sizes: Sizes, start: usize, width: usize, out
         true => (count, rows),
         false => (rows, count),
     };
-    let Some(mut some) = or_refuse(try_vec(0, along)) else {
+    let Some(mut some) = or_refuse(try_zeroed(along)) else {
         return;
     };
     for i in 0..across {

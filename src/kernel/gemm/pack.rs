@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use super::lanes::dispatch;
 use super::tile::{Side, TileSize, VECTORS};
 use super::{Lanes, Matrix, Panels};
-use crate::kernel::scratch::{or_refuse, try_resize, try_vec};
+use crate::kernel::scratch::{or_refuse, try_resize, try_zeroed};
 use crate::kernel::simd::prefetch;
 use crate::limits::unhurried;
 
@@ -93,7 +93,7 @@ struct Stored<T> {
 
 impl<T: Lanes> Stored<T> {
     fn new(arch: Arch, [rows, columns]: [usize; 2], elements: usize) -> Option<Self> {
-        let memory = or_refuse(try_vec(Line::zeroed(), lines::<T>(elements)))?;
+        let memory = or_refuse(try_zeroed(lines::<T>(elements)))?;
         Some(Self {
             memory,
             elements,

@@ -3,14 +3,13 @@
 use std::fmt;
 use std::ops::Range;
 
-use bytemuck::Zeroable;
 use pulp::Arch;
 use rayon::prelude::*;
 
 use super::lanes::dispatch;
 use super::pack::{LEFT, Line, RIGHT, with_scratch};
 use super::tile::{Block, Columns, Side, Target, TileSize};
-use crate::kernel::scratch::{or_refuse, try_vec};
+use crate::kernel::scratch::{or_refuse, try_zeroed};
 
 /// Calls `f` with memory of this thread for right sides of so many elements, which hold anything and
 /// begin with a line of the cache.
@@ -60,7 +59,7 @@ impl PackedSeries {
         let tile = TileSize::of::<f32>(arch);
         let elements = count * rows * columns;
         let line = size_of::<Line>() / size_of::<f32>();
-        let mut memory = or_refuse(try_vec(Line::zeroed(), elements.div_ceil(line)))?;
+        let mut memory = or_refuse(try_zeroed(elements.div_ceil(line)))?;
         let all: &mut [f32] = bytemuck::cast_slice_mut(&mut memory);
         all[..elements]
             .par_chunks_mut(tile.rows * count * columns)

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::seeds::{Seeds, unit};
 use crate::kernel::math::exp;
 use crate::kernel::random::{Philox, WORDS};
-use crate::kernel::scratch::{try_room, try_vec};
+use crate::kernel::scratch::{try_room, try_zeroed};
 use crate::op::OpErrorKind;
 use crate::op::{
     Input, Io, Op, OpError, Output, Outputs, bail, ensure, expect_index_type, expect_indices_fit,
@@ -80,8 +80,8 @@ impl Op for Multinomial {
         let (classes, samples) = (probs.shape()[1], out.shape()[1]);
         expect_indices_fit(classes, self.convert_type)?;
         let mut numbers = Numbers::new(self.seeds().philox());
-        let mut weights = try_vec(0f64, classes)?;
-        let mut drawn = try_vec(0i64, samples)?;
+        let mut weights = try_zeroed::<f64>(classes)?;
+        let mut drawn = try_zeroed::<i64>(samples)?;
         let mut all = try_room(out.len())?;
         for row in 0..out.shape()[0] {
             widen(probs, row * classes, &mut weights);
@@ -124,7 +124,7 @@ impl Multinomial {
                 " and not negative"
             }
         );
-        let mut cumulative = try_vec(0f64, weights.len())?;
+        let mut cumulative = try_zeroed::<f64>(weights.len())?;
         for (i, drawn) in drawn.iter_mut().enumerate() {
             if i == 0 || !self.with_replacement {
                 add_up(weights, &mut cumulative)?;

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::kernel::scratch::{try_collect_ok, try_vec};
+use crate::kernel::scratch::{try_collect_ok, try_zeroed};
 use crate::kernel::{moving::move_elements, reverse_sequence};
 use crate::op::{Input, Io, Moves, Op, OpError, Output, Outputs, bail, ensure, normalize_axis};
 use crate::tensor::convert::{convert, try_i64, widen};
@@ -49,7 +49,7 @@ fn lengths(tensor: &Tensor, size: usize) -> Result<Vec<usize>, OpError> {
     } else {
         try_i64(tensor)?
     };
-    let mut floats = try_vec(0f64, if is_float { values.len() } else { 0 })?;
+    let mut floats = try_zeroed::<f64>(if is_float { values.len() } else { 0 })?;
     if is_float {
         widen(tensor, 0, &mut floats);
     }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::lengths::lengths_in;
 use crate::kernel::real::Real;
-use crate::kernel::scratch::try_vec;
+use crate::kernel::scratch::{try_vec, try_zeroed};
 use crate::op::{
     Input, Io, Op, OpError, Output, Outputs, bail, ensure, expect_index_type, expect_indices_fit,
     merge_types,
@@ -234,7 +234,7 @@ impl CtcGreedyDecoderSeqLen {
         let data = real::<T>(data)?;
         let data = data.as_slice::<T>()?;
         let mut decoded = try_vec(-1i64, batch * steps)?;
-        let mut counts = try_vec(0i64, batch)?;
+        let mut counts = try_zeroed::<i64>(batch)?;
         for (row, (&length, count)) in lengths.iter().zip(&mut counts).enumerate() {
             let path = (row * steps..row * steps + length)
                 .map(|place| &data[place * classes..][..classes]);

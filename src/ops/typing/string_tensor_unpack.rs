@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 #[cfg(feature = "tokenizers")]
-use crate::kernel::scratch::try_vec;
+use crate::kernel::scratch::try_zeroed;
 use crate::op::{Input, Io, Op, OpError, Outputs, bail, ensure};
 use crate::ops::strings::{Packed, Strings};
 use crate::tensor::ElementType;
@@ -88,7 +88,7 @@ fn unpack_bytes(io: Io<'_>) -> Result<(), OpError> {
         let count = LittleEndian::read_i32(head);
         bail!("{} bytes do not hold {count} strings", bytes.len());
     };
-    let mut numbers = try_vec(0, offsets.len() / 4)?;
+    let mut numbers = try_zeroed(offsets.len() / 4)?;
     LittleEndian::read_i32_into(offsets, &mut numbers);
     let mut packed = Packed::default();
     for (i, pair) in numbers.windows(2).enumerate() {
