@@ -152,6 +152,7 @@ mod tests {
 
     /// The slice functions, the loop alone, and the crate for one number agree.
     #[test]
+    #[cfg_attr(miri, ignore = "all numbers of 16 bits")]
     fn every_half() {
         let all: Vec<f16> = (0..=u16::MAX).map(f16::from_bits).collect();
         let mut out = vec![1f32; all.len()];
@@ -163,6 +164,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "all numbers of 16 bits")]
     fn halves_and_what_lies_between() {
         let mut numbers = Vec::new();
         for half in (0..=u16::MAX).map(f16::from_bits) {

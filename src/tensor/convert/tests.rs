@@ -41,6 +41,7 @@ fn there_and_back<C: Compute>(tensor: &Tensor) -> Tensor {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "all numbers of 16 bits")]
 fn every_pattern_survives_widening() {
     for ty in numeric().filter(|ty| ty.bits() <= 16) {
         let tensor = every_pattern(ty);
@@ -181,6 +182,7 @@ proptest! {
 
     /// Long tensors are converted in parts; each element is converted as if it were alone.
     #[test]
+    #[cfg_attr(miri, ignore = "a hundred thousand elements")]
     fn parts_agree(seed in any::<u32>(), extra in 0usize..600) {
         let numbers: Vec<i32> = (0..PART + extra)
             .map(|i| u32::try_from(i).expect("small").wrapping_mul(seed | 1).cast_signed() >> 16)
@@ -201,6 +203,7 @@ proptest! {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "a hundred thousand elements")]
 fn ends_when_cancelled() {
     use crate::limits::{CancelToken, Limits, under};
     let token = CancelToken::new();
