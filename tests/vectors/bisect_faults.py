@@ -31,6 +31,8 @@ import numpy as np
 EXCEPTIONS = {
     "hf_gpt2_stateful_nobeam": "the runtime loses a sequence to NaN where a token may see nothing",
     "tflite_mobilenet_quant": "the runtime computes in 8 bits what the model quantises",
+    "hf_llama_stateful_int4": "the runtime multiplies in f32 what the model says to multiply in f16",
+    "hf_llama_stateful_int8": "the runtime multiplies in f32 what the model says to multiply in f16",
     "hf_llama_paged": "the runtime cannot evaluate the model",
     "tf_nms_post": "the runtime crashes",
     "hf_maskformer_mask2former": "the runtime's outputs are doubtful",
