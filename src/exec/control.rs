@@ -4,11 +4,12 @@ use super::pool::unexpected;
 use super::run::{At, Results, Run, fits};
 use super::workspace::Tensors;
 use crate::error::{Error, Kind, Result};
+use crate::graph::infer::Facts;
 use crate::graph::{Body, BodyKind, Feed, Parts, Slice, is_true};
 use crate::kernel::concat::Concat;
 use crate::kernel::moving::move_elements;
 use crate::kernel::strided::{Cut, View, Views};
-use crate::op::{OpError, Role, normalize_axis};
+use crate::op::{Input, OpError, Role, normalize_axis};
 use crate::tensor::{Shape, Tensor, convert};
 
 /// What goes into a body that is to be evaluated.
@@ -230,9 +231,10 @@ impl<'r> Run<'r, '_> {
         }
         let Iterations { states, joined, .. } = *iterations;
         let mut outputs = Tensors::new();
-        for (taken, parts) in body.wiring.yields.iter().zip(joined) {
+        for (index, (taken, parts)) in body.wiring.yields.iter().zip(joined).enumerate() {
             outputs.push(match taken.joined {
-                Some(slice) => self.join(at, body, taken.result, slice, parts)?,
+                Some(slice) if parts.is_empty() => self.nothing(at, body, index, slice, inputs)?,
+                Some(slice) => self.join(at, slice, parts)?,
                 None => match states.get(taken.result) {
                     Some(last) => last.clone(),
                     None => self.never(at, body, taken.result, inputs)?,
@@ -372,32 +374,42 @@ impl<'r> Run<'r, '_> {
         shaped.map_err(|e| at.error(self.model, Kind::Eval, e.to_string()))
     }
 
-    /// The results of all iterations, put together along an axis.
-    fn join(
-        &mut self,
+    /// The results of no iteration, put together: nothing along the axis. The other sizes are those
+    /// that the body would give; where they are not known, the least.
+    fn nothing(
+        &self,
         at: At,
         body: &Body,
-        result: usize,
+        index: usize,
         slice: Slice,
-        mut parts: Vec<Tensor>,
+        inputs: &[&Tensor],
     ) -> Result<Tensor> {
+        let graphs = self.model.graphs();
+        let inner = At {
+            graph: body.graph,
+            id: graphs[body.graph].outputs()[body.wiring.yields[index].result].node,
+        };
+        let mut inferred = inner.inferred(self.model);
+        if !inferred.shape.is_static() {
+            let exact: Vec<_> = inputs.iter().map(|t| Input::of(t)).collect();
+            // What a body would refuse, it is not asked for.
+            if let Ok(outputs) = Facts::of_layer(graphs, (at.graph, at.id), &exact) {
+                inferred = outputs[index].clone();
+            }
+        }
+        let dims = inferred.shape.dims().unwrap_or_default();
+        let mut dims: Shape = dims.iter().map(|d| d.min()).collect();
+        let failed = |error| Error::from_op(at.place(self.model), Kind::Eval, error);
+        let axis = normalize_axis(slice.axis, dims.rank()).map_err(failed)?;
+        dims[axis] = 0;
+        Tensor::zeros(inferred.element_type, dims).map_err(|e| failed(e.into()))
+    }
+
+    /// The results of all iterations, at least one, put together along an axis.
+    fn join(&mut self, at: At, slice: Slice, mut parts: Vec<Tensor>) -> Result<Tensor> {
         let failed = |model, error| Error::from_op(At::place(at, model), Kind::Eval, error);
         let model = self.model;
-        let terminal = &model.graphs()[body.graph].outputs()[result];
-        let Some(first) = parts.first() else {
-            // Without an iteration there is nothing along the axis, and of the other sizes only the
-            // least is known.
-            let inner = At {
-                graph: body.graph,
-                id: terminal.node,
-            };
-            let inferred = inner.inferred(model);
-            let dims = inferred.shape.dims().unwrap_or_default();
-            let mut dims: Shape = dims.iter().map(|d| d.min()).collect();
-            let axis = normalize_axis(slice.axis, dims.rank()).map_err(|e| failed(model, e))?;
-            dims[axis] = 0;
-            return Tensor::zeros(inferred.element_type, dims).map_err(|e| failed(model, e.into()));
-        };
+        let first = &parts[0];
         let mut dims = first.shape().clone();
         let axis = normalize_axis(slice.axis, dims.rank()).map_err(|e| failed(model, e))?;
         let mut size = 0usize;

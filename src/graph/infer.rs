@@ -53,7 +53,7 @@ impl Facts {
     pub(crate) fn infer(graphs: &[Graph]) -> (Self, Vec<Refused>) {
         let mut inference = Inference::new(graphs);
         if !graphs.is_empty() {
-            inference.walk();
+            inference.walk(Entry::default());
         }
         let mut refused = inference.refused;
         let facts = Self(inference.facts);
@@ -62,6 +62,29 @@ impl Facts {
             error.message += &describe(inputs.iter().map(|i| (i.element_type, &*i.shape)));
         }
         (facts, refused)
+    }
+
+    /// What a layer with bodies gives for these inputs: it and its bodies are inferred for them alone.
+    ///
+    /// # Errors
+    /// When the layer refuses them.
+    pub(crate) fn of_layer(
+        graphs: &[Graph],
+        (graph, node): (usize, NodeId),
+        inputs: &[Input<'_>],
+    ) -> Result<Outputs, OpError> {
+        let node = graphs[graph].node(node);
+        let mut inference = Inference::new(graphs);
+        let mut next = inference.control(node, node.role(), inputs)?;
+        loop {
+            match next {
+                Next::Done(fact) => return Ok(fact.outputs),
+                Next::Body(waiting, entry) => {
+                    inference.walk(entry);
+                    next = inference.resume(waiting, inputs)?;
+                }
+            }
+        }
     }
 
     /// What the file declares, without any inference.
@@ -153,9 +176,9 @@ impl<'g> Inference<'g> {
         }
     }
 
-    /// Infers the first graph, and the bodies that its layers have.
-    fn walk(&mut self) {
-        let mut walks = vec![Walk::new(self.graphs, Entry::default())];
+    /// Infers a graph, and the bodies that its layers have.
+    fn walk(&mut self, entry: Entry) {
+        let mut walks = vec![Walk::new(self.graphs, entry)];
         let mut patient = true;
         while let Some(walk) = walks.last_mut() {
             match self.advance(walk) {
