@@ -10,12 +10,12 @@ use crate::tensor::{ElementType, Shape, Spare, Tensor};
 
 /// A buffer that is up to this many times as large as a tensor, or of up to [`SMALL`] bytes, serves
 /// it.
-const LARGER: usize = 2;
+const LARGER: usize = 8;
 
 /// Buffers below this size serve any tensor that fits.
 const SMALL: usize = 256;
 
-/// What is alive and what is kept may come to this many quarters of the most that was alive when
+/// What tensors hold and what is kept may come to this many quarters of the most that was alive when
 /// fresh memory is needed: as few as this at first, as many as that at most.
 const QUARTERS: [u64; 2] = [5, 8];
 
@@ -27,7 +27,9 @@ pub(super) struct Pool {
     kept: u64,
     /// Counts what was ever kept: the age of a buffer.
     clock: u64,
+    /// Bytes of tensors that are alive, and of the buffers that hold them.
     live: u64,
+    held: u64,
     /// The most bytes that were alive at one time.
     peak: u64,
     tensor_limit: u64,
@@ -54,6 +56,7 @@ impl Pool {
         self.again |= self.fresh > 0;
         self.fresh = 0;
         self.live = 0;
+        self.held = 0;
         self.tensor_limit = limits.tensor_bytes;
         self.live_limit = limits.live_bytes;
     }
@@ -73,6 +76,7 @@ impl Pool {
         let mut tensor = self.reuse(bytes, ty, shape);
         if tensor.is_none() {
             self.fresh += 1;
+            self.held += bytes;
             self.trim(self.peak / 4 * self.quarters.max(QUARTERS[0]));
             let fresh = Tensor::zeros(ty, shape.clone());
             tensor = Some(fresh.map_err(|e| Error::new(Kind::Limit, e.to_string()))?);
@@ -116,12 +120,13 @@ impl Pool {
         }
         let spare = self.spare.remove(at).spare;
         self.kept = self.kept.saturating_sub(size(&spare));
+        self.held += size(&spare);
         Tensor::from_spare(ty, shape.clone(), spare).ok()
     }
 
-    /// Gives back the oldest buffers, until what is alive and what is kept are no more than `most`.
+    /// Gives back the oldest buffers, until what tensors hold and what is kept are no more than `most`.
     fn trim(&mut self, most: u64) {
-        while self.live + self.kept > most {
+        while self.held + self.kept > most {
             let ages = self.spare.iter().enumerate();
             let Some((oldest, _)) = ages.min_by_key(|(_, kept)| kept.since) else {
                 return;
@@ -135,13 +140,16 @@ impl Pool {
     pub(super) fn adopt(&mut self, tensor: &Tensor) {
         let bytes = u64::try_from(tensor.byte_len()).unwrap_or(u64::MAX);
         self.live = self.live.saturating_add(bytes);
+        self.held = self.held.saturating_add(bytes);
         self.peak = self.peak.max(self.live);
     }
 
     /// Takes back a tensor. Its memory is used again if nobody else looks at it.
     pub(super) fn release(&mut self, tensor: Tensor) {
+        let bytes = u64::try_from(tensor.byte_len()).unwrap_or(u64::MAX);
         if let Some(spare) = tensor.into_spare() {
-            self.live = self.live.saturating_sub(size(&spare));
+            self.live = self.live.saturating_sub(bytes);
+            self.held = self.held.saturating_sub(size(&spare));
             self.kept = self.kept.saturating_add(size(&spare));
             self.clock += 1;
             let kept = Kept {
@@ -174,26 +182,43 @@ pub(super) fn unexpected(place: Place, inferred: &Output, found: &Tensor) -> Err
 mod tests {
     use super::*;
 
-    /// Buffers that a run needs which has tensors of these sizes, one after the other.
-    fn run(pool: &mut Pool, sizes: &[usize]) -> usize {
+    /// Buffers that a run needs which has tensors of these sizes, some at a time.
+    fn run(pool: &mut Pool, sizes: &[&[usize]]) -> usize {
         pool.begin(&Limits::default());
-        for &size in sizes {
-            let tensor = pool.allocate(ElementType::U8, &Shape::from([size]));
-            pool.release(tensor.expect("memory"));
+        for &sizes in sizes {
+            let allocate = |&size| pool.allocate(ElementType::U8, &Shape::from([size]));
+            let tensors: Vec<_> = sizes.iter().map(allocate).collect();
+            for tensor in tensors {
+                pool.release(tensor.expect("memory"));
+            }
         }
+        assert_eq!((pool.live, pool.held), (0, 0));
         pool.fresh
     }
 
     #[test]
     fn runs_find_the_buffers_of_earlier_ones() {
-        // Neither serves the other, and both are more than a quarter above the larger.
+        // Neither serves the other, and all are more than a quarter above the larger.
         let mut pool = Pool::default();
-        let fresh: Vec<usize> = (0..5).map(|_| run(&mut pool, &[100_000, 40_000])).collect();
-        assert_eq!((fresh[0], fresh[4]), (2, 0), "{fresh:?}");
+        let sizes: [&[usize]; 2] = [&[900_000], &[100_000, 100_000, 100_000]];
+        let fresh: Vec<usize> = (0..5).map(|_| run(&mut pool, &sizes)).collect();
+        assert_eq!((fresh[0], fresh[4]), (4, 0), "{fresh:?}");
         // What is kept has a bound all the same.
         for size in [10_000, 21_000, 43_000, 87_000, 175_000] {
-            run(&mut pool, &[size, 350_000]);
-            assert!(pool.live + pool.kept <= 2 * pool.peak);
+            run(&mut pool, &[&[size], &[350_000]]);
+            assert!(pool.held + pool.kept <= 2 * pool.peak);
         }
+    }
+
+    #[test]
+    fn a_larger_buffer_counts_as_what_it_holds() {
+        let mut pool = Pool::default();
+        for _ in 0..3 {
+            run(&mut pool, &[&[80_000], &[20_000]]);
+        }
+        assert_eq!(
+            (pool.peak, pool.kept, pool.spare.len()),
+            (80_000, 80_000, 1)
+        );
     }
 }
