@@ -19,12 +19,20 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    /// Drafts of all graphs of a model.
+    /// Drafts of all graphs of a model. Bodies of layers that nothing needed, and that are gone, are
+    /// empty: inference knows nothing of them.
     pub(super) fn all(graphs: &[Graph], facts: &Facts) -> impl Iterator<Item = Self> {
-        let facts = facts.graphs();
-        graphs.iter().zip(facts).map(|(graph, facts)| Self {
-            graph: graph.clone(),
-            facts: facts.to_vec(),
+        let held = held(graphs);
+        let all = graphs.iter().zip(facts.graphs()).zip(held);
+        all.map(|((graph, facts), held)| match held {
+            true => Self {
+                graph: graph.clone(),
+                facts: facts.to_vec(),
+            },
+            false => Self {
+                graph: Graph::default(),
+                facts: Vec::new(),
+            },
         })
     }
 
@@ -127,6 +135,19 @@ impl Draft {
         node.origin = None;
         node.inputs = inputs.into_iter().collect();
     }
+}
+
+/// Which graphs are the model's own, or bodies of layers that are there.
+fn held(graphs: &[Graph]) -> Vec<bool> {
+    let mut held = vec![false; graphs.len()];
+    let mut next: Vec<usize> = (0..graphs.len().min(1)).collect();
+    while let Some(index) = next.pop() {
+        if !std::mem::replace(&mut held[index], true) {
+            let bodies = graphs[index].nodes.iter().flat_map(|node| &node.bodies);
+            next.extend(bodies.map(|body| body.graph));
+        }
+    }
+    held
 }
 
 /// A port of a node by its index.
