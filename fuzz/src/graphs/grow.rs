@@ -374,17 +374,25 @@ impl<'a> Grower<'a> {
         }
     }
 
-    /// Indices into an axis, of a shape.
-    pub(super) fn indices(&mut self, shape: &[usize], size: usize, negative: bool) -> Value {
+    /// Indices into an axis, of a shape, if the axis has any.
+    pub(super) fn indices(
+        &mut self,
+        shape: &[usize],
+        size: usize,
+        negative: bool,
+    ) -> Option<Value> {
         let low = if negative { -(size as i64) } else { 0 };
         let high = size as i64 - 1;
         let count: usize = shape.iter().product();
+        if size == 0 && count > 0 {
+            return None;
+        }
         let mut random = self.seed();
         let numbers: Vec<i64> = (0..count)
             .map(|_| low + (next(&mut random) % (high - low + 1).max(1) as u64) as i64)
             .collect();
         let tensor = Tensor::new(shape, &numbers).expect("as many");
-        self.index(tensor)
+        Some(self.index(tensor))
     }
 
     pub(super) fn constant(&mut self, ty: ElementType, shape: &[usize]) -> Value {

@@ -127,7 +127,7 @@ pub(super) fn gather(g: &mut Grower<'_>) -> Draft {
     let at = g.below(dims.len());
     let rank = g.below(3);
     let shape = g.shape(rank);
-    let indices = g.indices(&shape, dims[at], true);
+    let indices = g.indices(&shape, dims[at], true)?;
     let axis = g.int(at as i64);
     let made = layer("Gather", &[value, indices, axis]);
     Some(made.with("batch_dims", 0))
@@ -139,7 +139,7 @@ pub(super) fn gather_elements(g: &mut Grower<'_>) -> Draft {
     let at = g.below(dims.len());
     let mut shape = dims.clone();
     shape[at] = 1 + g.below(5);
-    let indices = g.indices(&shape, dims[at], false);
+    let indices = g.indices(&shape, dims[at], false)?;
     Some(layer("GatherElements", &[value, indices]).with("axis", at))
 }
 
@@ -149,7 +149,7 @@ pub(super) fn gather_nd(g: &mut Grower<'_>) -> Draft {
     let depth = 1 + g.below(dims.len());
     let size = dims[..depth].iter().copied().min().unwrap_or(0);
     let count = 1 + g.below(4);
-    let indices = g.indices(&[count, depth], size, false);
+    let indices = g.indices(&[count, depth], size, false)?;
     Some(layer("GatherND", &[value, indices]).with("batch_dims", 0))
 }
 
@@ -159,7 +159,7 @@ pub(super) fn scatter_update(g: &mut Grower<'_>) -> Draft {
     let at = g.below(dims.len());
     let mut shape = dims.clone();
     shape[at] = 1;
-    let indices = g.indices(&[1], dims[at], false);
+    let indices = g.indices(&[1], dims[at], false)?;
     let updates = g.new_value(ty, &shape);
     let axis = g.int(at as i64);
     Some(layer("ScatterUpdate", &[value, indices, updates, axis]))
@@ -175,7 +175,7 @@ pub(super) fn scatter_elements(g: &mut Grower<'_>) -> Draft {
     let at = g.below(dims.len());
     let mut shape = dims.clone();
     shape[at] = 1;
-    let indices = g.indices(&shape, dims[at], false);
+    let indices = g.indices(&shape, dims[at], false)?;
     let updates = g.new_value(ty, &shape);
     let axis = g.int(at as i64);
     let reduction = g.of(&["none", "sum", "prod", "min", "max"]);
@@ -192,7 +192,7 @@ pub(super) fn scatter_nd(g: &mut Grower<'_>) -> Draft {
     let (ty, dims) = (g.ty(value), g.dims(value));
     let depth = 1 + g.below(dims.len());
     let size = dims[..depth].iter().copied().min().unwrap_or(0);
-    let indices = g.indices(&[1, depth], size, false);
+    let indices = g.indices(&[1, depth], size, false)?;
     let shape = [&[1], &dims[depth..]].concat();
     let updates = g.new_value(ty, &shape);
     Some(layer("ScatterNDUpdate", &[value, indices, updates]))
@@ -404,7 +404,7 @@ pub(super) fn unique(g: &mut Grower<'_>) -> Draft {
 pub(super) fn one_hot(g: &mut Grower<'_>) -> Draft {
     let rank = g.below(3);
     let shape = g.shape(rank);
-    let indices = g.indices(&shape, 5, true);
+    let indices = g.indices(&shape, 5, true)?;
     let ty = g.element_type();
     let depth = g.between(1, 6);
     let depth = g.tensor(Tensor::scalar(depth));
