@@ -100,8 +100,8 @@ pub(super) const CATALOGUE: &[Row] = {
 /// Functions of one float without steps or poles.
 fn smooth(g: &mut Grower<'_>) -> Draft {
     let kind = g.of(&[
-        "Relu", "Sigmoid", "Tanh", "Erf", "Sin", "Cos", "Atan", "Asinh", "SoftPlus", "SoftSign",
-        "HSwish", "HSigmoid", "Mish", "Gelu", "Abs", "Negative", "Swish",
+        "Relu", "Sigmoid", "Tanh", "Erf", "Atan", "Asinh", "SoftPlus", "SoftSign", "HSwish",
+        "HSigmoid", "Mish", "Gelu", "Abs", "Negative", "Swish",
     ]);
     let value = g.float(0..=5);
     let made = layer(kind, &[value]);
@@ -111,11 +111,11 @@ fn smooth(g: &mut Grower<'_>) -> Draft {
     })
 }
 
-/// Functions of one value with steps, poles or steep places.
+/// Functions of one value with steps, poles or steep places, as sine and cosine have for large numbers.
 fn jumping(g: &mut Grower<'_>) -> Draft {
     let kind = g.of(&[
-        "Exp", "Log", "Sqrt", "Floor", "Ceiling", "Round", "Sign", "Tan", "Acos", "Asin", "Acosh",
-        "Cosh", "Sinh", "Atanh", "IsNaN", "IsInf", "IsFinite", "Abs", "Negative",
+        "Exp", "Log", "Sqrt", "Floor", "Ceiling", "Round", "Sign", "Sin", "Cos", "Tan", "Acos",
+        "Asin", "Acosh", "Cosh", "Sinh", "Atanh", "IsNaN", "IsInf", "IsFinite", "Abs", "Negative",
     ]);
     let value = if g.one_in(4) {
         g.number()
