@@ -182,9 +182,26 @@ fn colours_mean_what_was_asked() {
     // Its range is clipped.
     assert_eq!(
         ["conv1", "conv2/fq"].map(|name| colour(&svg, name)),
-        ["h2", "h0"]
+        ["h7", "h1"]
     );
     assert_eq!(draw("a.svg", &range).1, svg);
+}
+
+#[test]
+fn positions_beside_values_are_no_range() {
+    let pooling = "ir-samples/ops/pooling/max-pool-8/example-1.xml";
+    let range = ["--color", "range", "-i", "data=zeros"];
+    let (_, page) = draw("a.html", &[&[pooling], &range[..]].concat());
+    let page = data(&page);
+    let layers = page["scenes"][0]["layers"].as_array().expect("layers");
+    let range = |name: &str| {
+        let layer = layers.iter().find(|layer| layer["name"] == name);
+        let told = &layer.expect("a layer")["measured"][0];
+        told.as_str().expect("measured").to_owned()
+    };
+    // Zeros of which each has its place.
+    assert_eq!(range("MaxPool"), range("output"));
+    assert_ne!(range("MaxPool"), range("indices"));
 }
 
 #[test]

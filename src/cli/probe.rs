@@ -153,7 +153,11 @@ impl Observer for Probe {
             *number = Some(number.map_or(value, |n| what.join(n, value)));
         };
         join(Quantity::Time, &mut self.time[graph][at], seconds);
-        for statistics in outputs.iter().map(Statistics::of) {
+        // Positions that are told beside values, as those of the largest elements, are no range.
+        let real = |t: &Tensor| t.element_type().is_float();
+        let values = outputs.iter().any(real);
+        let told = outputs.iter().filter(|t| real(t) || !values);
+        for statistics in told.map(Statistics::of) {
             let range = &mut self.range[graph][at];
             if statistics.nan > 0 {
                 join(Quantity::Range, range, f64::NAN);

@@ -1,5 +1,7 @@
 //! Evaluation of If, Loop and TensorIterator.
 
+use std::cell::OnceCell;
+
 use super::pool::unexpected;
 use super::run::{At, Results, Run, fits};
 use super::workspace::Tensors;
@@ -9,7 +11,7 @@ use crate::graph::{Body, BodyKind, Feed, Parts, Slice, is_true};
 use crate::kernel::concat::Concat;
 use crate::kernel::moving::move_elements;
 use crate::kernel::strided::{Cut, View, Views};
-use crate::op::{Input, OpError, Role, normalize_axis};
+use crate::op::{Input, OpError, Output, Outputs, Role, normalize_axis};
 use crate::tensor::{Shape, Tensor, convert};
 
 /// What goes into a body that is to be evaluated.
@@ -231,9 +233,14 @@ impl<'r> Run<'r, '_> {
         }
         let Iterations { states, joined, .. } = *iterations;
         let mut outputs = Tensors::new();
+        let exact = OnceCell::new();
         for (index, (taken, parts)) in body.wiring.yields.iter().zip(joined).enumerate() {
             outputs.push(match taken.joined {
-                Some(slice) if parts.is_empty() => self.nothing(at, body, index, slice, inputs)?,
+                Some(slice) if parts.is_empty() => {
+                    let all = || exact.get_or_init(|| self.exact(at, inputs));
+                    let exact = || all().as_ref()?.get(index).cloned();
+                    self.nothing(at, body, taken.result, slice, exact)?
+                }
                 Some(slice) => self.join(at, slice, parts)?,
                 None => match states.get(taken.result) {
                     Some(last) => last.clone(),
@@ -374,28 +381,33 @@ impl<'r> Run<'r, '_> {
         shaped.map_err(|e| at.error(self.model, Kind::Eval, e.to_string()))
     }
 
+    /// What inference tells of a layer's outputs for exactly these inputs. What the layer would
+    /// refuse, it is not asked for.
+    fn exact(&self, at: At, inputs: &[&Tensor]) -> Option<Outputs> {
+        let inputs: Vec<_> = inputs.iter().map(|t| Input::of(t)).collect();
+        Facts::of_layer(self.model.graphs(), (at.graph, at.id), &inputs).ok()
+    }
+
     /// The results of no iteration, put together: nothing along the axis. The other sizes are those
-    /// that the body would give; where they are not known, the least.
+    /// that the body would give, if need be for the `exact` inputs; where they are not known, the
+    /// least.
     fn nothing(
         &self,
         at: At,
         body: &Body,
-        index: usize,
+        result: usize,
         slice: Slice,
-        inputs: &[&Tensor],
+        exact: impl FnOnce() -> Option<Output>,
     ) -> Result<Tensor> {
-        let graphs = self.model.graphs();
         let inner = At {
             graph: body.graph,
-            id: graphs[body.graph].outputs()[body.wiring.yields[index].result].node,
+            id: self.model.graphs()[body.graph].outputs()[result].node,
         };
         let mut inferred = inner.inferred(self.model);
-        if !inferred.shape.is_static() {
-            let exact: Vec<_> = inputs.iter().map(|t| Input::of(t)).collect();
-            // What a body would refuse, it is not asked for.
-            if let Ok(outputs) = Facts::of_layer(graphs, (at.graph, at.id), &exact) {
-                inferred = outputs[index].clone();
-            }
+        if !inferred.shape.is_static()
+            && let Some(exact) = exact()
+        {
+            inferred = exact;
         }
         let dims = inferred.shape.dims().unwrap_or_default();
         let mut dims: Shape = dims.iter().map(|d| d.min()).collect();

@@ -16,8 +16,11 @@ const LARGER: usize = 8;
 const SMALL: usize = 256;
 
 /// What tensors hold and what is kept may come to this many quarters of the most that was alive when
-/// fresh memory is needed: as few as this at first, as many as that at most.
-const QUARTERS: [u64; 2] = [5, 8];
+/// fresh memory is needed: as few as this at first,
+const QUARTERS: u64 = 5;
+
+/// and so many more at most.
+const MORE_QUARTERS: u64 = 3;
 
 #[derive(Default)]
 pub(super) struct Pool {
@@ -34,8 +37,8 @@ pub(super) struct Pool {
     peak: u64,
     tensor_limit: u64,
     live_limit: u64,
-    /// See [`QUARTERS`].
-    quarters: u64,
+    /// See [`MORE_QUARTERS`].
+    more_quarters: u64,
     /// Buffers that were fresh in this run, and whether it is not the first.
     fresh: usize,
     again: bool,
@@ -52,7 +55,7 @@ impl Pool {
     /// before it, buffers were given back that are needed in every run: more are kept from now on.
     pub(super) fn begin(&mut self, limits: &Limits) {
         let more = u64::from(self.again && self.fresh > 0);
-        self.quarters = (self.quarters + more).clamp(QUARTERS[0], QUARTERS[1]);
+        self.more_quarters = (self.more_quarters + more).min(MORE_QUARTERS);
         self.again |= self.fresh > 0;
         self.fresh = 0;
         self.live = 0;
@@ -77,7 +80,7 @@ impl Pool {
         if tensor.is_none() {
             self.fresh += 1;
             self.held += bytes;
-            self.trim(self.peak / 4 * self.quarters.max(QUARTERS[0]));
+            self.trim(self.peak / 4 * (QUARTERS + self.more_quarters));
             let fresh = Tensor::zeros(ty, shape.clone());
             tensor = Some(fresh.map_err(|e| Error::new(Kind::Limit, e.to_string()))?);
         }
@@ -163,7 +166,7 @@ impl Pool {
                 .partition_point(|k| k.spare.capacity() < capacity);
             self.spare.insert(at, kept);
             // Operations that bring tensors of their own must not fill the pool.
-            self.trim(self.peak / 4 * QUARTERS[1]);
+            self.trim(self.peak / 4 * (QUARTERS + MORE_QUARTERS));
         }
     }
 }

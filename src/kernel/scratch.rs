@@ -147,33 +147,39 @@ pub(crate) fn or_refuse<T>(made: Result<T, OpError>) -> Option<T> {
     made.ok()
 }
 
-/// Kept for the next call, in units of 16 bytes; more is given back.
-const KEPT: usize = 1 << 18;
+/// A line of the cache: memory begins with one, so that no vector lies in two.
+#[derive(Debug, Clone, Copy, Pod, Zeroable)]
+#[repr(C, align(64))]
+pub(crate) struct Line([u64; 8]);
+
+/// Lines kept for the next call; more is given back.
+const KEPT: usize = 1 << 17;
 
 /// How many calls inside one another have memory that is kept.
 const DEPTH: usize = 3;
 
 thread_local! {
     /// The memory of the outermost call comes last, so that each finds its own again.
-    static MEMORY: RefCell<Vec<Vec<u128>>> = const { RefCell::new(Vec::new()) };
+    static MEMORY: RefCell<Vec<Vec<Line>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Calls `f` with `len` unspecified elements of at most 16 bytes. A call inside it gets other memory.
-/// Where there is no memory `f` is not called, and [`limits::watch`] tells it.
+/// Calls `f` with `len` unspecified elements, which begin with a line of the cache. A call inside it,
+/// or one of other work that the thread is given while `f` waits, gets other memory. Where there is
+/// none `f` is not called, and [`limits::watch`] tells it.
 pub(crate) fn with_scratch<T: Pod, R: Default>(len: usize, f: impl FnOnce(&mut [T]) -> R) -> R {
     let mut memory = MEMORY.with_borrow_mut(Vec::pop).unwrap_or_default();
-    let units = len
+    let lines = len
         .saturating_mul(size_of::<T>())
-        .div_ceil(size_of::<u128>());
-    if memory.len() < units {
+        .div_ceil(size_of::<Line>());
+    if memory.len() < lines {
         // Nothing of the old is copied.
         drop(memory);
-        let Some(fresh) = or_refuse(try_zeroed(units)) else {
+        let Some(fresh) = or_refuse(try_zeroed(lines)) else {
             return R::default();
         };
         memory = fresh;
     }
-    let result = f(&mut bytemuck::cast_slice_mut(&mut memory[..units])[..len]);
+    let result = f(&mut bytemuck::cast_slice_mut(&mut memory[..lines])[..len]);
     if memory.len() <= KEPT {
         MEMORY.with_borrow_mut(|kept| {
             if kept.len() < DEPTH {

@@ -10,10 +10,9 @@ use rayon::prelude::*;
 
 use super::Panels;
 use super::lanes::{Lanes, dispatch};
-use super::pack::Line;
 use super::tile::{Target, TileSize, write};
 use super::widen::{Bfloat16, Code, Float16, I4, I8, Known, U4, U8, read};
-use crate::kernel::scratch::{or_refuse, try_room, try_zeroed};
+use crate::kernel::scratch::{Line, or_refuse, try_room, try_zeroed};
 use crate::tensor::convert::Compute;
 use crate::tensor::{ElementType, Tensor, pack};
 

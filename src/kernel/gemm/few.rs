@@ -6,8 +6,8 @@ use pulp::{Arch, Simd, WithSimd};
 
 use super::Matrix;
 use super::lanes::{Lanes, dispatch};
-use super::pack::{RIGHT, with_scratch};
 use super::tile::Target;
+use crate::kernel::scratch::with_scratch;
 
 /// Columns whose sums stay in the nearest cache.
 const COLUMNS: usize = 512;
@@ -22,7 +22,7 @@ pub(super) fn multiply<T: Lanes>(
     target: &mut Target<'_, T>,
     add: bool,
 ) {
-    with_scratch(&RIGHT, 8 * COLUMNS, |memory| {
+    with_scratch(8 * COLUMNS, |memory| {
         let few = Few {
             a,
             b,

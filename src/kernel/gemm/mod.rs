@@ -25,7 +25,7 @@ pub(crate) use lanes::{Lanes, dispatch, lanes};
 pub(crate) use narrow::{Narrow, multiply_narrow};
 pub(crate) use operand::{Finish, How, Left, Panels, Right};
 pub(crate) use pack::{PackedLeft, PackedRight, made};
-pub(crate) use series::{PackedSeries, with_panels, with_results};
+pub(crate) use series::PackedSeries;
 pub(crate) use turned::{product_turned, turns};
 
 use super::real::Real;

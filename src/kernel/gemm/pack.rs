@@ -1,26 +1,18 @@
 //! Matrices in the order in which products read them.
 
-use std::cell::Cell;
 use std::fmt;
 use std::ops::Range;
 use std::sync::OnceLock;
-use std::thread::LocalKey;
 
-use bytemuck::{Pod, Zeroable};
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::lanes::dispatch;
 use super::tile::{Side, TileSize, VECTORS};
 use super::{Lanes, Matrix, Panels};
-use crate::kernel::scratch::{or_refuse, try_resize, try_zeroed};
+use crate::kernel::scratch::{Line, or_refuse, try_zeroed};
 use crate::kernel::simd::prefetch;
 use crate::limits::unhurried;
-
-/// A line of the cache: memory for panels begins with one, so that no vector lies in two.
-#[derive(Debug, Clone, Copy, Pod, Zeroable)]
-#[repr(C, align(64))]
-pub(super) struct Line([u64; 8]);
 
 /// Lines that hold so many elements.
 fn lines<T>(elements: usize) -> usize {
@@ -29,31 +21,6 @@ fn lines<T>(elements: usize) -> usize {
 
 /// Elements above which packing is shared out among the threads.
 const MUCH: usize = 1 << 15;
-
-thread_local! {
-    /// Memory for panels of left sides, kept for the next product.
-    pub(super) static LEFT: Cell<Vec<Line>> = const { Cell::new(Vec::new()) };
-    /// Memory for panels of right sides.
-    pub(super) static RIGHT: Cell<Vec<Line>> = const { Cell::new(Vec::new()) };
-}
-
-/// Calls `f` with memory of this thread for so many elements, which hold anything. It is taken away
-/// meanwhile: another product that runs on the thread while this one waits gets other memory. Where
-/// there is none `f` is not called, and the watch tells it.
-pub(super) fn with_scratch<T: Lanes, R: Default>(
-    scratch: &'static LocalKey<Cell<Vec<Line>>>,
-    elements: usize,
-    f: impl FnOnce(&mut [T]) -> R,
-) -> R {
-    let mut memory = scratch.take();
-    let count = lines::<T>(elements);
-    if memory.len() < count && or_refuse(try_resize(&mut memory, count, Line::zeroed())).is_none() {
-        return R::default();
-    }
-    let result = f(&mut bytemuck::cast_slice_mut(&mut memory)[..elements]);
-    scratch.set(memory);
-    result
-}
 
 /// What is in the cell; it is made if it is empty. Whoever waits for threads while it makes something
 /// may be given work that asks for the same, so that the cell must not be locked meanwhile. Nothing,

@@ -6,10 +6,10 @@ use pulp::Arch;
 use rayon::prelude::*;
 
 use super::lanes::dispatch;
-use super::pack::{LEFT, RIGHT, pack_left, with_scratch};
+use super::pack::pack_left;
 use super::tile::{Block, Columns, Side, Target, TileSize};
 use super::{How, Lanes, Left, Matrix, Panels, Right, few};
-use crate::kernel::scratch::{or_refuse, try_collect_ok, try_room};
+use crate::kernel::scratch::{or_refuse, try_collect_ok, try_room, with_scratch};
 use crate::limits::{self, Share};
 use crate::op::OpError;
 
@@ -195,7 +195,7 @@ pub(super) fn run_few<T: Lanes>(
 ) {
     let (m, k, n) = (a.rows, a.columns, b.columns);
     if a.column_stride != 1 {
-        return with_scratch(&LEFT, m * k, |copy: &mut [T]| {
+        return with_scratch(m * k, |copy: &mut [T]| {
             for (i, row) in copy.chunks_exact_mut(k).enumerate() {
                 let line = a.data[i * a.row_stride..]
                     .iter()
@@ -314,7 +314,7 @@ impl<T: Lanes> Plan<'_, T> {
             for first in (0..k).step_by(depth) {
                 let terms = first..k.min(first + depth);
                 let c = &mut c[(rows.start - all.start) * n..(rows.end - all.start) * n];
-                with_scratch(&LEFT, rows.len() * terms.len(), |panels: &mut [T]| {
+                with_scratch(rows.len() * terms.len(), |panels: &mut [T]| {
                     pack_left(
                         self.arch,
                         matrix,
@@ -403,7 +403,7 @@ impl<T: Lanes> Plan<'_, T> {
                         self.block(a, b, 0, [first, count], &columns, &mut part);
                     }
                     Source::Lines(b) => {
-                        with_scratch(&RIGHT, size, |memory: &mut [T]| {
+                        with_scratch(size, |memory: &mut [T]| {
                             let lines = &b.data[first * b.row_stride + columns.start..];
                             let b = Columns::Lines(lines, b.row_stride, memory);
                             self.block(a, b, columns.start, [first, count], &columns, &mut part);
@@ -413,7 +413,7 @@ impl<T: Lanes> Plan<'_, T> {
                         // Panels a power of two from each other would share places in the cache.
                         let depth = count + 1;
                         let size = depth * columns.len().next_multiple_of(width);
-                        with_scratch(&RIGHT, size, |memory: &mut [T]| {
+                        with_scratch(size, |memory: &mut [T]| {
                             let rows = first..first + count;
                             panels.write_all(rows, columns.clone(), width, depth * width, memory);
                             let b = Columns::Packed(written(memory, depth), &[]);

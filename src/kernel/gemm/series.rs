@@ -7,20 +7,8 @@ use pulp::Arch;
 use rayon::prelude::*;
 
 use super::lanes::dispatch;
-use super::pack::{LEFT, Line, RIGHT, with_scratch};
 use super::tile::{Block, Columns, Side, Target, TileSize};
-use crate::kernel::scratch::{or_refuse, try_zeroed};
-
-/// Calls `f` with memory of this thread for right sides of so many elements, which hold anything and
-/// begin with a line of the cache.
-pub(crate) fn with_panels<R: Default>(elements: usize, f: impl FnOnce(&mut [f32]) -> R) -> R {
-    with_scratch(&RIGHT, elements, f)
-}
-
-/// As [`with_panels`], other memory: for results, while there are right sides.
-pub(crate) fn with_results<R: Default>(elements: usize, f: impl FnOnce(&mut [f32]) -> R) -> R {
-    with_scratch(&LEFT, elements, f)
-}
+use crate::kernel::scratch::{Line, or_refuse, try_zeroed};
 
 /// Matrices of the same size, the left sides of as many products. The panels with the same rows of
 /// all matrices follow each other.

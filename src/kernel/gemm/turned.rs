@@ -5,10 +5,10 @@ use rayon::prelude::*;
 
 use super::lanes::dispatch;
 use super::operand::Finish;
-use super::pack::{LEFT, RIGHT, with_scratch};
 use super::product::{SMALL, TERMS};
 use super::tile::{Block, Columns, Side, Target, TileSize};
 use super::{Lanes, Matrix, PackedRight, Panels};
+use crate::kernel::scratch::with_scratch;
 use crate::limits::Share;
 
 /// Rows of the result that a thread computes at a time: their sums lie in the nearest caches.
@@ -60,7 +60,7 @@ pub(crate) fn product_turned<T: Lanes>(
         _ => m.div_ceil(4 * threads).clamp(tile.columns, ROWS),
     };
     let rows = rows.next_multiple_of(tile.columns);
-    with_scratch(&LEFT, n * k, |panels: &mut [T]| {
+    with_scratch(n * k, |panels: &mut [T]| {
         let write = |(i, panel): (usize, &mut [T])| {
             let start = i * tile.rows;
             let columns = start..n.min(start + tile.rows);
@@ -77,7 +77,7 @@ pub(crate) fn product_turned<T: Lanes>(
         let part = |(i, c): (usize, &mut [T])| {
             let first_row = i * rows;
             let height = c.len() / n;
-            with_scratch(&RIGHT, c.len(), |sums: &mut [T]| {
+            with_scratch(c.len(), |sums: &mut [T]| {
                 for first in (0..k).step_by(terms) {
                     let block = Block {
                         a: Side {

@@ -27,8 +27,8 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::Sizes;
-use crate::kernel::gemm::{dispatch, with_panels, with_results};
-use crate::kernel::scratch::{or_refuse, try_collect, try_collect_ok, try_room};
+use crate::kernel::gemm::dispatch;
+use crate::kernel::scratch::{or_refuse, try_collect, try_collect_ok, try_room, with_scratch};
 use crate::kernel::simd::arch;
 use crate::kernel::window::Window;
 use crate::limits::Share;
@@ -176,7 +176,7 @@ impl Plan<'_> {
             let range = from..all.end.min(from + most);
             let lines = input::lines(&self.tiles, range.clone(), M);
             let size = self.transformed(N * N, range.len());
-            with_panels(size + lines, |memory| {
+            with_scratch(size + lines, |memory| {
                 let (right, lines) = memory.split_at_mut(size);
                 let panels = range.len().div_ceil(width);
                 let panel = self.sizes.channels * width;
@@ -224,7 +224,7 @@ impl Plan<'_> {
         let channels = self.sizes.channels.div_ceil(2 * threads);
         let plane = self.tiles.y.input * self.tiles.x.input;
         let lines = input::lines(&self.tiles, range.clone(), M);
-        with_panels(self.transformed(N * N, range.len()), |right| {
+        with_scratch(self.transformed(N * N, range.len()), |right| {
             let parts = self.sizes.channels.div_ceil(channels);
             let mut outs: Vec<Vec<&mut [f32]>> = Vec::new();
             outs.resize_with(parts, Vec::new);
@@ -235,7 +235,7 @@ impl Plan<'_> {
             }
             let data = data.par_chunks(channels * plane);
             data.zip(outs).with_max_len(1).share(|(data, mut outs)| {
-                with_results(lines, |lines| {
+                with_scratch(lines, |lines| {
                     self.transform::<P, M, N>(range.clone(), data, lines, &mut outs);
                 });
             });
@@ -303,7 +303,7 @@ impl Plan<'_> {
         let pitch = filters * count;
         let runs = self.tiles.runs(part.range.clone());
         let [lines, marks] = output::lines(M, count);
-        with_results(N * N * pitch + lines, |memory| {
+        with_scratch(N * N * pitch + lines, |memory| {
             let (products, lines) = memory.split_at_mut(N * N * pitch);
             let points = products
                 .chunks_exact_mut(pitch)
