@@ -188,108 +188,112 @@ impl From<Stop> for OpError {
     }
 }
 
-/// Tells whether to go on. Kernels take the one of their thread ([`watch`]) before they share out
-/// work, and return early, with anything in their outputs, when it says so: whoever called them
-/// asks again.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Watch {
-    token: Option<CancelToken>,
-    deadline: Option<Instant>,
-    refused: Option<Arc<AtomicBool>>,
+/// What goes on under the same limits, on whatever threads.
+#[derive(Debug, Default)]
+struct Work {
+    limits: Limits,
+    /// Whether a kernel of it was refused memory.
+    refused: AtomicBool,
 }
 
-impl Watch {
-    /// Tells when what goes on under these limits is to end.
-    pub(crate) fn of(limits: &Limits) -> Self {
-        Self {
-            token: limits.cancel.clone(),
-            deadline: limits.deadline,
-            refused: None,
-        }
-    }
-
-    /// Nothing, or why to end.
-    pub(crate) fn check(&self) -> Result<(), Stop> {
-        let refused = self.refused.as_ref();
-        if refused.is_some_and(|refused| refused.load(Ordering::Acquire)) {
+impl Work {
+    fn check(&self) -> Result<(), Stop> {
+        if self.refused.load(Ordering::Acquire) {
             return Err(Stop::Memory);
         }
-        if self.token.as_ref().is_some_and(CancelToken::is_cancelled) {
+        let Limits {
+            cancel, deadline, ..
+        } = &self.limits;
+        if cancel.as_ref().is_some_and(CancelToken::is_cancelled) {
             return Err(Stop::Cancelled);
         }
-        match self.deadline {
-            Some(deadline) if Instant::now() >= deadline => Err(Stop::Late),
+        match deadline {
+            Some(deadline) if Instant::now() >= *deadline => Err(Stop::Late),
             _ => Ok(()),
         }
     }
 }
 
-/// What a thread works under.
-#[derive(Clone, Default)]
-struct Current {
-    limits: Limits,
-    /// Whether a kernel of this work was refused memory, on whatever thread.
-    refused: Arc<AtomicBool>,
+/// Tells whether to go on. Kernels take the one of their thread ([`watch`]) before they share out
+/// work, and return early, with anything in their outputs, when it says so: whoever called them
+/// asks again.
+#[derive(Debug, Clone)]
+pub(crate) struct Watch(Arc<Work>);
+
+impl Watch {
+    /// Tells when what goes on under these limits is to end.
+    pub(crate) fn of(limits: &Limits) -> Self {
+        Self(Arc::new(Work {
+            limits: limits.clone(),
+            refused: AtomicBool::new(false),
+        }))
+    }
+
+    /// Nothing, or why to end.
+    pub(crate) fn check(&self) -> Result<(), Stop> {
+        self.0.check()
+    }
 }
 
 thread_local! {
-    /// The limits of what this thread does. Threads that work for it ask before they are given the
-    /// work.
-    static CURRENT: RefCell<Current> = RefCell::default();
+    /// What this thread does. Threads that work for it ask before they are given the work.
+    static CURRENT: RefCell<Arc<Work>> = RefCell::default();
     /// For the next work: what evaluates again and again allocates nothing.
-    static SPARE: Cell<Option<Arc<AtomicBool>>> = const { Cell::new(None) };
+    static SPARE: Cell<Option<Arc<Work>>> = const { Cell::new(None) };
 }
 
 /// Calls `f` under these limits.
 pub(crate) fn under<R>(limits: &Limits, f: impl FnOnce() -> R) -> R {
-    let _lent = Lent::new(Current {
-        limits: limits.clone(),
-        refused: SPARE.take().unwrap_or_default(),
-    });
+    let mut work = SPARE.take().unwrap_or_default();
+    match Arc::get_mut(&mut work) {
+        Some(work) => work.limits.clone_from(limits),
+        None => unreachable!("nobody else has what is spare"),
+    }
+    let _lent = Lent::new(work);
     f()
 }
 
 /// Looks at the limits of what this thread does.
 pub(crate) fn current<R>(f: impl FnOnce(&Limits) -> R) -> R {
-    CURRENT.with_borrow(|current| f(&current.limits))
+    CURRENT.with_borrow(|work| f(&work.limits))
 }
 
 /// Tells when what this thread does is to end.
 pub(crate) fn watch() -> Watch {
-    CURRENT.with_borrow(|current| Watch {
-        refused: Some(current.refused.clone()),
-        ..Watch::of(&current.limits)
-    })
+    CURRENT.with_borrow(|work| Watch(Arc::clone(work)))
+}
+
+/// What [`watch`] says now.
+pub(crate) fn check() -> Result<(), Stop> {
+    CURRENT.with_borrow(|work| work.check())
 }
 
 /// What a kernel says that no `Result` leaves and that was refused memory, before it returns early:
 /// the watch of this work tells it to whoever called the kernel.
 pub(crate) fn refuse() {
-    CURRENT.with_borrow(|current| current.refused.store(true, Ordering::Release));
+    CURRENT.with_borrow(|work| work.refused.store(true, Ordering::Release));
 }
 
-/// The limits of a thread that works for another, until this is dropped.
+/// A thread that does this work, until this is dropped.
 pub(crate) struct Lent {
-    watch: Watch,
-    before: Current,
+    before: Arc<Work>,
 }
 
 impl Lent {
-    fn new(current: Current) -> Self {
-        let before = CURRENT.replace(current);
-        let watch = watch();
-        Self { watch, before }
+    fn new(work: Arc<Work>) -> Self {
+        let before = CURRENT.replace(work);
+        Self { before }
     }
 }
 
 impl Drop for Lent {
     fn drop(&mut self) {
+        // What was before is again, and this has what is done.
         CURRENT.with_borrow_mut(|current| std::mem::swap(current, &mut self.before));
-        // Nobody else may be told by it any more.
-        self.watch.refused = None;
-        if let Some(refused) = Arc::get_mut(&mut self.before.refused) {
-            *refused.get_mut() = false;
-            SPARE.set(Some(self.before.refused.clone()));
+        if let Some(done) = Arc::get_mut(&mut self.before) {
+            done.limits.cancel = None;
+            *done.refused.get_mut() = false;
+            SPARE.set(Some(Arc::clone(&self.before)));
         }
     }
 }
@@ -312,11 +316,11 @@ pub(crate) trait Share: ParallelIterator {
         init: impl Fn() -> S + Sync + Send,
         work: impl Fn(&mut S, Self::Item) + Sync + Send,
     ) {
-        let current = CURRENT.with_borrow(Current::clone);
+        let Watch(current) = watch();
         self.for_each_init(
-            || (Lent::new(current.clone()), init()),
-            |(lent, own), item| {
-                if lent.watch.check().is_ok() {
+            || (Lent::new(Arc::clone(&current)), init()),
+            |(_, own), item| {
+                if current.check().is_ok() {
                     work(own, item);
                 }
             },
@@ -332,9 +336,9 @@ pub(crate) trait Share: ParallelIterator {
         impl Fn() -> Lent + Sync + Send,
         impl Fn(&mut Lent, Self::Item) -> R + Sync + Send,
     > {
-        let current = CURRENT.with_borrow(Current::clone);
+        let Watch(current) = watch();
         self.map_init(
-            move || Lent::new(current.clone()),
+            move || Lent::new(Arc::clone(&current)),
             move |_, item| work(item),
         )
     }
@@ -342,37 +346,33 @@ pub(crate) trait Share: ParallelIterator {
 
 impl<I: ParallelIterator> Share for I {}
 
+/// Calls `f` under limits of its own, and says whether it was not told to end. If it was refused
+/// memory, so was this work.
+fn aside<R>(limits: &Limits, f: impl FnOnce() -> R) -> (R, bool) {
+    let (made, told) = under(limits, || (f(), check()));
+    if told == Err(Stop::Memory) {
+        refuse();
+    }
+    (made, told.is_ok())
+}
+
 /// Calls `f` without a deadline or a token: what it makes is kept, and must be whole. Nothing, if it
 /// was refused memory, as this work then was.
 pub(crate) fn unhurried<R>(f: impl FnOnce() -> R) -> Option<R> {
     let mut limits = current(Limits::clone);
     (limits.deadline, limits.cancel) = (None, None);
-    let (made, whole) = under(&limits, || {
-        let made = f();
-        (made, watch().check().is_ok())
-    });
-    if !whole {
-        refuse();
-    }
+    let (made, whole) = aside(&limits, f);
     whole.then_some(made)
 }
 
 /// Calls `f` so that it gives the same bits on every machine: what it makes outlives the limits of the
 /// work at hand.
 pub(crate) fn deterministic<R>(f: impl FnOnce() -> R) -> R {
-    struct Before(bool);
-
-    impl Drop for Before {
-        fn drop(&mut self) {
-            CURRENT.with_borrow_mut(|current| current.limits.deterministic = self.0);
-        }
+    let mut limits = current(Limits::clone);
+    if std::mem::replace(&mut limits.deterministic, true) {
+        return f();
     }
-
-    let _before = CURRENT.with_borrow_mut(|current| {
-        let before = std::mem::replace(&mut current.limits.deterministic, true);
-        Before(before)
-    });
-    f()
+    aside(&limits, f).0
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::workspace::{Slots, Tensors, Workspace};
 use crate::error::{Error, Kind, Place, Result};
 use crate::graph::infer::{Fact, describe};
 use crate::graph::{Graph, Node, NodeId, Operation};
-use crate::limits::{self, Limits, Stop, Watch};
+use crate::limits::{self, Limits, Stop};
 use crate::model::Model;
 use crate::op::size::expect_possible;
 use crate::op::{Input, Io, Op, OpErrorKind, Output, Outputs, Role};
@@ -54,7 +54,6 @@ impl Frame<'_> {
 pub(crate) struct Run<'r, 'o> {
     pub(super) model: &'r Model,
     pub(super) limits: &'r Limits,
-    watch: Watch,
     pub(super) observers: &'r mut [&'o mut dyn Observer],
     workspace: &'r mut Workspace,
     /// The variables as the run found them.
@@ -75,7 +74,6 @@ impl<'r, 'o> Run<'r, 'o> {
         Self {
             model,
             limits,
-            watch: limits::watch(),
             observers,
             workspace,
             state,
@@ -90,7 +88,7 @@ impl<'r, 'o> Run<'r, 'o> {
         inputs: impl IntoIterator<Item = Tensor>,
         assigned: &mut State,
     ) -> Result<Results> {
-        self.watch.check()?;
+        limits::check()?;
         self.check_outputs()?;
         let outputs = self.graphs(inputs)?;
         let bytes = outputs.iter().map(|output| output.byte_len() as u64);
@@ -266,7 +264,7 @@ impl<'r, 'o> Run<'r, 'o> {
         }
         drop(inputs);
         // A kernel that was told to end leaves anything behind.
-        if let Err(stop) = self.watch.check() {
+        if let Err(stop) = limits::check() {
             return Err(at.error(model, stop.kind(), stop.message()));
         }
         self.after(at, &mut frame.slots)?;
@@ -390,7 +388,7 @@ fn evaluate(
 ) -> Result<Tensors> {
     let failed = |kind: Kind, mut error: crate::op::OpError| {
         // What a kernel left that was refused memory may make no sense to others.
-        if let Err(stop) = limits::watch().check() {
+        if let Err(stop) = limits::check() {
             error = stop.into();
         }
         let stopped = matches!(error.kind, OpErrorKind::Deadline | OpErrorKind::Cancelled);

@@ -125,7 +125,7 @@ impl Model {
     fn joined(&self, budget: Budget) -> Result<Self> {
         let joined = self.with_graphs(opt::lower(self.graphs(), &self.0.facts, budget));
         // What was not computed ahead for want of time must not be missing for ever.
-        limits::watch().check()?;
+        limits::check()?;
         Ok(joined)
     }
 }
@@ -164,7 +164,7 @@ impl CompiledModel {
     }
 
     /// The model to evaluate on these inputs.
-    pub(super) fn for_inputs(&self, inputs: &[Tensor]) -> Result<Model> {
+    pub(super) fn for_inputs(&self, inputs: &[Tensor], limits: &Limits) -> Result<Model> {
         let inner = &*self.0;
         let count = inner.model.inputs().len();
         let is_static = |index: usize| {
@@ -185,8 +185,11 @@ impl CompiledModel {
         };
         if seen[at].joined.is_none() {
             let shapes = seen[at].shapes.iter().map(PartialShape::from).enumerate();
-            let exact = inner.prepared.reshape(shapes)?;
-            seen[at].joined = Some(exact.joined(inner.budget)?);
+            let joined = under(limits, || {
+                let exact = inner.prepared.reshape(shapes)?;
+                exact.joined(inner.budget)
+            });
+            seen[at].joined = Some(joined?);
         }
         seen[..=at].rotate_right(1);
         Ok(seen[0]

@@ -108,7 +108,7 @@ impl InferRequest {
             })?,
             Some(compiled) => {
                 let limits = &*compiled.limits(limits)?;
-                let model = under(limits, || compiled.for_inputs(&inputs))?;
+                let model = compiled.for_inputs(&inputs, limits)?;
                 if observers.is_empty() {
                     let pace = &mut self.pace;
                     compiled.on_threads(|| {

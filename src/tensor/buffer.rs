@@ -53,17 +53,31 @@ impl fmt::Debug for SharedBytes {
     }
 }
 
-/// Owned bytes, aligned to 16, which is enough for every element type.
+/// Owned bytes, aligned to 16, which is enough for every element type; from [`SEVERAL`] bytes on they
+/// begin with a line of the cache.
 pub(super) struct Buffer {
     memory: Memory,
     len: usize,
 }
 
 enum Memory {
-    Words(Vec<u128>),
+    Words {
+        words: Vec<u128>,
+        /// Where the bytes begin, and how many words there are from there on at least.
+        start: usize,
+        count: usize,
+    },
     /// Large memory, in pages as large as the system has.
     Pages(MmapMut),
 }
+
+/// What lies in several lines of the cache begins with one: a vector that begins elsewhere may lie in
+/// two.
+const SEVERAL: usize = 256;
+
+/// Bytes of a line, and of a word.
+const LINE: usize = 64;
+const WORD: usize = size_of::<u128>();
 
 /// From this size on, the first touch of memory in small pages costs more than asking the system
 /// for large ones.
@@ -77,23 +91,31 @@ impl Buffer {
             return Ok(Self { memory, len });
         }
         // `try_zeroed_vec` does not tell why it failed; ask for a reason worth showing.
-        let count = len.div_ceil(16);
-        let words = match bytemuck::allocation::try_zeroed_vec(count) {
+        let count = len.div_ceil(WORD);
+        // Zeros that are aligned by the allocator would be written, not taken untouched.
+        let more = if len < SEVERAL { 0 } else { LINE / WORD - 1 };
+        let words: Vec<u128> = match bytemuck::allocation::try_zeroed_vec(count + more) {
             Ok(words) => words,
             Err(()) => {
                 let mut words = Vec::new();
-                words.try_reserve_exact(count)?;
-                words.resize(count, 0);
+                words.try_reserve_exact(count + more)?;
+                words.resize(count + more, 0);
                 words
             }
         };
-        let memory = Memory::Words(words);
+        let address = words.as_ptr().addr();
+        let start = more.min((address.next_multiple_of(LINE) - address) / WORD);
+        let memory = Memory::Words {
+            words,
+            start,
+            count,
+        };
         Ok(Self { memory, len })
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
         let all = match &self.memory {
-            Memory::Words(words) => bytemuck::cast_slice(words),
+            Memory::Words { words, start, .. } => bytemuck::cast_slice(&words[*start..]),
             Memory::Pages(pages) => pages,
         };
         &all[..self.len]
@@ -101,7 +123,7 @@ impl Buffer {
 
     pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
         let all = match &mut self.memory {
-            Memory::Words(words) => bytemuck::cast_slice_mut(words),
+            Memory::Words { words, start, .. } => bytemuck::cast_slice_mut(&mut words[*start..]),
             Memory::Pages(pages) => &mut pages[..],
         };
         &mut all[..self.len]
@@ -110,7 +132,7 @@ impl Buffer {
     /// How many bytes the allocation has room for.
     pub(super) fn capacity(&self) -> usize {
         match &self.memory {
-            Memory::Words(words) => words.len() * 16,
+            Memory::Words { count, .. } => count * WORD,
             Memory::Pages(pages) => pages.len(),
         }
     }
@@ -132,4 +154,27 @@ fn large_pages(len: usize) -> Option<MmapMut> {
     // Without large pages it is memory like any other.
     let _ = pages.advise(memmap2::Advice::HugePage);
     Some(pages)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_begin_with_a_line_of_the_cache() {
+        for len in (0..3000).step_by(7).chain([LARGE - 1, LARGE]) {
+            let mut buffer = Buffer::zeroed(len).expect("memory");
+            let address = buffer.bytes().as_ptr().addr();
+            let aligned = if len < SEVERAL { WORD } else { LINE };
+            assert!(address.is_multiple_of(aligned), "{len}");
+            assert!(buffer.bytes().iter().all(|&byte| byte == 0));
+            let capacity = buffer.capacity();
+            assert!(
+                (len..len + WORD).contains(&capacity) || len >= LARGE,
+                "{len}"
+            );
+            buffer.set_len(capacity);
+            buffer.bytes_mut().fill(1);
+        }
+    }
 }

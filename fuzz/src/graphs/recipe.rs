@@ -158,6 +158,34 @@ impl Recipe {
         self.steps.iter().filter_map(value).collect()
     }
 
+    /// Whether results need more of a layer than its shapes, which may be known without it. The layer
+    /// is told as errors do, by the names of those that it is in and of itself.
+    pub fn needs(&self, layers: &[&str]) -> bool {
+        let [name, inside @ ..] = layers else {
+            return true;
+        };
+        let mut needed = vec![false; self.steps.len()];
+        for result in &self.results {
+            needed[result.step] = true;
+        }
+        for (number, step) in self.steps.iter().enumerate().rev() {
+            if let Step::Layer(layer) = step
+                && needed[number]
+                && layer.kind != "ShapeOf"
+            {
+                layer.inputs.iter().for_each(|i| needed[i.step] = true);
+            }
+        }
+        let number = name.strip_prefix('s').and_then(|n| n.parse().ok());
+        let number: usize = number.expect("layers are named by their numbers");
+        let bodies = match &self.steps[number] {
+            Step::Layer(layer) => &layer.bodies[..],
+            _ => &[],
+        };
+        let within = inside.is_empty() || bodies.iter().any(|body| body.recipe.needs(inside));
+        needed[number] && within
+    }
+
     /// Whether a value depends on the order of a sum.
     pub fn rounded(&self, value: Value) -> bool {
         matches!(&self.steps[value.step], Step::Layer(layer) if layer.rounded)
