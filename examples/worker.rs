@@ -14,7 +14,8 @@ use std::io::{BufRead, Write, stdin, stdout};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use ovir::tensor::{ElementType, Shape, SharedBytes, Tensor};
+use half::f16;
+use ovir::tensor::{Element, ElementType, Shape, SharedBytes, Tensor, TensorError};
 use ovir::{CompileOptions, InferRequest, Model, Outputs};
 
 type Failure = Box<dyn Error>;
@@ -58,9 +59,30 @@ fn read_inputs(list: &Path) -> Result<Vec<(String, Tensor)>, Failure> {
         let dims = shape.split(',').filter(|d| *d != "-").map(str::parse);
         let shape: Shape = dims.collect::<Result<_, _>>()?;
         let bytes = SharedBytes::new(std::sync::Arc::new(fs::read(folder.join(file))?));
-        inputs.push((name.to_owned(), Tensor::from_bytes(ty, shape, bytes)?));
+        let read = Tensor::from_bytes(ty, shape, bytes)?;
+        inputs.push((name.to_owned(), own(&read)?));
     }
     Ok(inputs)
+}
+
+/// A copy in a tensor's own memory: what was read from a file begins anywhere.
+fn own(read: &Tensor) -> Result<Tensor, TensorError> {
+    let mut copy = Tensor::zeros(read.element_type(), read.shape().clone())?;
+    match read.element_type() {
+        ElementType::F32 => fill::<f32>(&mut copy, read),
+        ElementType::F16 => fill::<f16>(&mut copy, read),
+        ElementType::I64 => fill::<i64>(&mut copy, read),
+        ElementType::I32 => fill::<i32>(&mut copy, read),
+        ElementType::I8 => fill::<i8>(&mut copy, read),
+        ElementType::U8 => fill::<u8>(&mut copy, read),
+        _ => return Ok(read.clone()),
+    }?;
+    Ok(copy)
+}
+
+fn fill<T: Element + Copy>(copy: &mut Tensor, read: &Tensor) -> Result<(), TensorError> {
+    copy.as_mut_slice::<T>()?.copy_from_slice(read.as_slice()?);
+    Ok(())
 }
 
 struct Worker {

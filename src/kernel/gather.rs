@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::moving::{Mover, Word, copy_run, for_rows};
 use super::scratch::try_zeroed;
-use super::simd::{prefetch, vectorize, vectorize_mut};
+use super::simd::{prefetch, vectorize};
 use crate::op::OpError;
 use crate::tensor::convert::{Compute, widen};
 use crate::tensor::{Class, Tensor};
@@ -266,27 +266,21 @@ fn pick_each<T: Word, I: Copy + Into<i64>>(block: &[T], indices: &[I], wrap: u64
         let element = usize::try_from(position).ok().and_then(|at| block.get(at));
         element.cloned().unwrap_or_default()
     };
-    // Where there are instructions that load from many places, the compiler takes them.
-    vectorize_mut(
-        #[inline(always)]
-        || {
-            for (out, indices) in out.chunks_mut(TOGETHER).zip(indices.chunks(TOGETHER)) {
-                // The sign of all is that of their common bits.
-                let bits = indices.iter().fold(0, |bits: i64, &i| bits | i.into());
-                if bits >= 0 {
-                    for (out, &index) in out.iter_mut().zip(indices) {
-                        *out = element(index.into().cast_unsigned());
-                    }
-                    continue;
-                }
-                for (out, &index) in out.iter_mut().zip(indices) {
-                    let index: i64 = index.into();
-                    let back = if index < 0 { wrap } else { 0 };
-                    *out = element(index.cast_unsigned().wrapping_add(back));
-                }
+    for (out, indices) in out.chunks_mut(TOGETHER).zip(indices.chunks(TOGETHER)) {
+        // The sign of all is that of their common bits.
+        let bits = indices.iter().fold(0, |bits: i64, &i| bits | i.into());
+        if bits >= 0 {
+            for (out, &index) in out.iter_mut().zip(indices) {
+                *out = element(index.into().cast_unsigned());
             }
-        },
-    );
+            continue;
+        }
+        for (out, &index) in out.iter_mut().zip(indices) {
+            let index: i64 = index.into();
+            let back = if index < 0 { wrap } else { 0 };
+            *out = element(index.cast_unsigned().wrapping_add(back));
+        }
+    }
 }
 
 /// How many indices are looked at together for negative ones.
@@ -302,14 +296,10 @@ const LINE: usize = 64;
 /// Writes the runs of `inner` elements at the positions of a block; zeros for [`OUTSIDE`].
 pub(super) fn pick<T: Word>(block: &[T], positions: &[usize], inner: usize, out: &mut [T]) {
     if inner == 1 {
-        return vectorize_mut(
-            #[inline(always)]
-            || {
-                for (out, &position) in out.iter_mut().zip(positions) {
-                    *out = block.get(position).cloned().unwrap_or_default();
-                }
-            },
-        );
+        for (out, &position) in out.iter_mut().zip(positions) {
+            *out = block.get(position).cloned().unwrap_or_default();
+        }
+        return;
     }
     let size = size_of::<T>().max(1);
     let ahead = inner.min(AHEAD_BYTES / size);

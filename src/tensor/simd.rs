@@ -43,18 +43,6 @@ pub(crate) fn vectorize<F: NullaryFnOnce>(f: F) -> F::Output {
     machine().dispatch(f)
 }
 
-/// As [`vectorize`], with vectors of at most 32 bytes, for loops that read once through more memory
-/// than caches hold: elements seldom begin where a line of a cache does, and where every vector is
-/// as long as a line, each would wait for two.
-#[inline(always)]
-pub(crate) fn vectorize_streaming<F: NullaryFnOnce>(f: F) -> F::Output {
-    match machine() {
-        #[cfg(target_arch = "x86_64")]
-        Arch::V4(simd) => (*simd).vectorize(f),
-        other => other.dispatch(f),
-    }
-}
-
 /// As [`vectorize`], for a closure that could be called again, marked `#[inline(always)]`: it is never
 /// left a function of its own, as it would be behind the adapter that makes an `FnOnce` of it.
 #[inline(always)]

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use pulp::NullaryFnOnce;
 
 use super::scalar::{Accumulator, Map, Pair, Scalar, two_sum};
-use crate::kernel::simd::{PAGE, prefetch_page, vectorize, vectorize_streaming};
+use crate::kernel::simd::{PAGE, prefetch_page, vectorize};
 
 /// A reduction of elements `T` into accumulators `A`, slice by slice.
 pub(crate) trait Fold<T, A>: Sync {
@@ -48,10 +48,7 @@ fn run<const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(acc: A, data: &[T]) ->
     }
     let mut lanes = [S::IDENTITY; N];
     for blocks in blocks.chunks((PAGE / size_of::<[T; N]>()).max(1)) {
-        // Where elements are widened, the processor does not see as far ahead.
-        if size_of::<A>() > size_of::<T>() {
-            prefetch_page(blocks.as_ptr());
-        }
+        prefetch_page(blocks.as_ptr());
         for block in blocks {
             for i in 0..N {
                 lanes[i] = S::push(lanes[i], block[i]);
@@ -94,16 +91,23 @@ fn long_runs<const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(acc: &mut [A], d
 #[inline(always)]
 fn wide_rows<T: Copy, A: Copy, S: Scalar<T, A>>(acc: &mut [A], data: &[T], stride: usize) {
     const GROUP: usize = 8;
+    let page = PAGE / size_of::<T>();
     let width = acc.len();
     let mut rest = data;
     while rest.len() >= (GROUP - 1) * stride + width {
-        let rows: [&[T]; GROUP] = array::from_fn(|i| &rest[i * stride..][..width]);
-        for (i, acc) in acc.iter_mut().enumerate() {
-            let mut sum = *acc;
-            for row in rows {
-                sum = S::push(sum, row[i]);
+        for (k, acc) in acc.chunks_mut(page).enumerate() {
+            let rows: [&[T]; GROUP] =
+                array::from_fn(|i| &rest[i * stride + k * page..][..acc.len()]);
+            if width > page {
+                rows.iter().for_each(|row| prefetch_page(row.as_ptr()));
             }
-            *acc = sum;
+            for (i, acc) in acc.iter_mut().enumerate() {
+                let mut sum = *acc;
+                for row in rows {
+                    sum = S::push(sum, row[i]);
+                }
+                *acc = sum;
+            }
         }
         rest = rest.get(GROUP * stride..).unwrap_or_default();
     }
@@ -130,7 +134,7 @@ impl<T: Copy, A: Copy, S: Scalar<T, A>> NullaryFnOnce for Runs<'_, T, A, S> {
             4 => short_runs::<4, T, A, S>(acc, data),
             5..32 => long_runs::<4, T, A, S>(acc, data),
             32..128 => long_runs::<16, T, A, S>(acc, data),
-            // Eight vectors of 32 bytes: half of the registers.
+            // Eight vectors of 32 bytes, or four of 64.
             _ if size_of::<A>() > 4 => long_runs::<32, T, A, S>(acc, data),
             _ => long_runs::<64, T, A, S>(acc, data),
         }
@@ -158,19 +162,19 @@ where
     }
 
     fn runs(&self, acc: &mut [A], data: &[T]) {
-        vectorize_streaming(Runs::<T, A, S>(acc, data, PhantomData));
+        vectorize(Runs::<T, A, S>(acc, data, PhantomData));
     }
 
     fn rows(&self, acc: &mut [A], data: &[T], stride: usize) {
         let width = acc.len();
         if width >= NARROW || stride > width || data.len() < 4 * WIDE {
-            return vectorize_streaming(Rows::<T, A, S>(acc, data, stride, PhantomData));
+            return vectorize(Rows::<T, A, S>(acc, data, stride, PhantomData));
         }
         let mut wide = [S::IDENTITY; WIDE];
         let wide = &mut wide[..WIDE / width * width];
         let (whole, rest) = data.split_at(data.len() / wide.len() * wide.len());
         let stride = wide.len();
-        vectorize_streaming(Rows::<T, A, S>(wide, whole, stride, PhantomData));
+        vectorize(Rows::<T, A, S>(wide, whole, stride, PhantomData));
         wide.chunks_exact(width)
             .for_each(|row| self.merge(acc, row));
         wide_rows::<T, A, S>(acc, rest, width);
