@@ -100,19 +100,23 @@ impl<'c, T> Part<'c, T> {
     }
 
     /// About so many parts of a product whose right side is written by each part for itself: none
-    /// are above each other, unless the columns are too few to keep the threads busy.
+    /// are above each other, unless the columns are too few to keep the threads busy, or there are
+    /// so many rows that it does not matter what is `cheap` to write. Whole rows are finished faster,
+    /// and those who take them next are often given the same.
     fn cut_along(
         c: &'c mut [T],
         [m, n]: [usize; 2],
         position: usize,
         tile: TileSize,
         [count, threads]: [usize; 2],
+        cheap: bool,
     ) -> Result<Vec<Self>, OpError> {
-        let [height, width] = if n < count * tile.columns {
+        let high = cheap && m >= 4 * tile.rows * threads;
+        let [height, width] = if high || n < count * tile.columns {
             let height = m.div_ceil(threads.min(count));
             [height.next_multiple_of(tile.rows), n]
         } else {
-            [m, n / count / tile.columns * tile.columns]
+            [m, n.div_ceil(count).next_multiple_of(tile.columns)]
         };
         Self::cut_in(c, [m, n], position, [height, width])
     }
@@ -181,6 +185,15 @@ fn threads_for<T>(work: usize, how: &How<'_, T>) -> usize {
     match how.alone || work <= SMALL {
         true => 1,
         false => rayon::current_num_threads(),
+    }
+}
+
+/// Into how many parts so much work is cut: as many for each thread, so that all end at the same time,
+/// and no more than pay, for each begins anew and is finished in shorter pieces.
+pub(super) fn parts_for(work: usize, threads: usize) -> usize {
+    match work / (2 * SMALL) / threads {
+        0 => (work / (SMALL / 2)).clamp(1, threads),
+        each => each.min(4) * threads,
     }
 }
 
@@ -272,7 +285,7 @@ pub(super) fn run<T: Lanes>(
     };
     let work = m.saturating_add(6).saturating_mul(k).saturating_mul(n);
     let threads = threads_for(work, &how);
-    let parts = [(work / (SMALL / 2)).clamp(1, 4 * threads), threads];
+    let parts = [parts_for(work, threads), threads];
     let matrix = match a {
         Left::Packed(packed) => {
             return plan.parts(packed.side(), m, 0..k, c, 0, parts);
@@ -353,7 +366,9 @@ impl<T: Lanes> Plan<'_, T> {
         let parts = match self.b {
             Source::Packed(_) => Part::cut(c, [m, self.n], position, self.tile, count),
             Source::Lines(_) | Source::Panels(_) => {
-                Part::cut_along(c, [m, self.n], position, self.tile, [count, threads])
+                let cheap = matches!(self.b, Source::Lines(_));
+                let parts = [count, threads];
+                Part::cut_along(c, [m, self.n], position, self.tile, parts, cheap)
             }
         };
         if let Some(parts) = or_refuse(parts) {

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::lanes::dispatch;
 use super::operand::Finish;
-use super::product::{SMALL, TERMS};
+use super::product::{SMALL, TERMS, parts_for};
 use super::tile::{Block, Columns, Side, Target, TileSize};
 use super::{Lanes, Matrix, PackedRight, Panels};
 use crate::kernel::scratch::with_scratch;
@@ -51,13 +51,16 @@ pub(crate) fn product_turned<T: Lanes>(
     }
     let arch = turned.arch();
     let tile = TileSize::of::<T>(arch);
-    let threads = match alone || m.saturating_mul(k).saturating_mul(n) <= SMALL {
+    let work = m.saturating_mul(k).saturating_mul(n);
+    let threads = match alone || work <= SMALL {
         true => 1,
         false => rayon::current_num_threads(),
     };
     let rows = match threads {
         1 => ROWS,
-        _ => m.div_ceil(4 * threads).clamp(tile.columns, ROWS),
+        _ => m
+            .div_ceil(parts_for(work, threads))
+            .clamp(tile.columns, ROWS),
     };
     let rows = rows.next_multiple_of(tile.columns);
     with_scratch(n * k, |panels: &mut [T]| {
