@@ -414,7 +414,7 @@ impl<T: Lanes> Plan<'_, T> {
                         };
                         let next = b.data.get(column * b.depth + term * width..);
                         let b = Side { first, ..b };
-                        let b = Columns::Packed(b, next.unwrap_or_default());
+                        let b = Columns::Packed(b, (next.unwrap_or_default(), width));
                         self.block(a, b, 0, [first, count], &columns, &mut part);
                     }
                     Source::Lines(b) => {
@@ -431,7 +431,7 @@ impl<T: Lanes> Plan<'_, T> {
                         with_scratch(size, |memory: &mut [T]| {
                             let rows = first..first + count;
                             panels.write_all(rows, columns.clone(), width, depth * width, memory);
-                            let b = Columns::Packed(written(memory, depth), &[]);
+                            let b = Columns::Packed(written(memory, depth), (&[], 0));
                             self.block(a, b, columns.start, [first, count], &columns, &mut part);
                         });
                     }
@@ -464,11 +464,11 @@ impl<T: Lanes> Plan<'_, T> {
         for from in all.clone().step_by(rows) {
             // The first rows write the panels that the others read.
             let b = match &mut b {
-                Columns::Packed(side, next) => Columns::Packed(*side, next),
+                Columns::Packed(side, next) => Columns::Packed(*side, *next),
                 Columns::Lines(data, stride, panels) if from == all.start => {
                     Columns::Lines(data, *stride, panels)
                 }
-                Columns::Lines(_, _, panels) => Columns::Packed(written(panels, count), &[]),
+                Columns::Lines(_, _, panels) => Columns::Packed(written(panels, count), (&[], 0)),
             };
             let block = Block {
                 a,

@@ -90,9 +90,19 @@ impl PackedSeries {
         let data: &[f32] = bytemuck::cast_slice(&self.memory);
         let height = self.tile.rows;
         let outs = out.chunks_mut(height * columns);
-        for (start, out) in rows.clone().step_by(height).zip(outs) {
+        let place = |start: usize, index: usize| {
             let count = height.min(rows.end - start);
             let from = (start * self.count + count * index) * self.columns;
+            (from, count)
+        };
+        for (start, out) in rows.clone().step_by(height).zip(outs) {
+            let (from, count) = place(start, index);
+            // Each panel is read once, mostly from far: the next is asked for.
+            let (next, next_height) = match start + height {
+                next if next < rows.end => place(next, index),
+                _ => place(rows.start, index + 1),
+            };
+            let after = (data.get(next..).unwrap_or_default(), next_height);
             let block = Block {
                 a: Side {
                     data: &data[from..][..count * self.columns],
@@ -106,7 +116,7 @@ impl PackedSeries {
                         depth: self.columns,
                         first: 0,
                     },
-                    &[],
+                    after,
                 ),
                 columns: 0..columns,
                 terms: self.columns,

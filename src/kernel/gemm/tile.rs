@@ -84,8 +84,8 @@ impl<T> Target<'_, T> {
 
 /// The right side of a block.
 pub(super) enum Columns<'a, T> {
-    /// Panels, and what is read after them.
-    Packed(Side<'a, T>, &'a [T]),
+    /// Panels, and what is read after them, the part for each term so far from that for the next.
+    Packed(Side<'a, T>, (&'a [T], usize)),
     /// The first element of the block in a matrix whose rows lie in one piece each, the stride of
     /// these, and place for panels: they are written while the first tile of rows is multiplied.
     Lines(&'a [T], usize, &'a mut [T]),
@@ -142,11 +142,11 @@ impl<T: Lanes> WithSimd for Block<'_, '_, T> {
             let (first, panel, next) = match &mut b {
                 Columns::Packed(b, after) => {
                     let next = if j + size < columns.end {
-                        b.panel(j + size, size, terms)
+                        (b.panel(j + size, size, terms), size)
                     } else {
-                        after
+                        *after
                     };
-                    (0, b.panel(j, size, terms), (next, size))
+                    (0, b.panel(j, size, terms), next)
                 }
                 Columns::Lines(data, stride, panels) => {
                     let panel = &mut panels[at..at + terms * size];

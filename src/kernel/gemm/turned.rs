@@ -94,7 +94,7 @@ pub(crate) fn product_turned<T: Lanes>(
                                 first,
                                 ..turned.side()
                             },
-                            &[],
+                            (&[], 0),
                         ),
                         columns: first_row..first_row + height,
                         terms: terms.min(k - first),
