@@ -27,6 +27,9 @@ pub(crate) trait Fold<T, A>: Sync {
     fn finish(&self, acc: &mut [A], count: usize);
 }
 
+/// So many elements at a time are parts of more than a near cache holds.
+const FAR: usize = 1 << 17;
+
 /// Rows shorter than this are folded several at a time, as one row of [`WIDE`] at most.
 const NARROW: usize = 16;
 const WIDE: usize = 256;
@@ -39,16 +42,19 @@ impl<S> Elementwise<S> {
     pub(crate) const NEW: Self = Self(PhantomData);
 }
 
-/// Folds a run in `N` independent lanes, which the processor works on at the same time.
+/// Folds a run in `N` independent lanes, which the processor works on at the same time. What is `far`
+/// is asked for page by page.
 #[inline(always)]
-fn run<const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(acc: A, data: &[T]) -> A {
+fn run<const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(acc: A, data: &[T], far: bool) -> A {
     let (blocks, rest) = data.as_chunks::<N>();
     if blocks.is_empty() {
         return rest.iter().fold(acc, |acc, &x| S::push(acc, x));
     }
     let mut lanes = [S::IDENTITY; N];
     for blocks in blocks.chunks((PAGE / size_of::<[T; N]>()).max(1)) {
-        prefetch_page(blocks.as_ptr());
+        if far {
+            prefetch_page(blocks.as_ptr());
+        }
         for block in blocks {
             for i in 0..N {
                 lanes[i] = S::push(lanes[i], block[i]);
@@ -65,7 +71,7 @@ fn run<const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(acc: A, data: &[T]) ->
     // Lanes that the rest were added to would not stay in registers.
     let acc = S::merge(acc, lanes[0]);
     if N > 8 {
-        return run::<8, T, A, S>(acc, rest);
+        return run::<8, T, A, S>(acc, rest, false);
     }
     rest.iter().fold(acc, |acc, &x| S::push(acc, x))
 }
@@ -81,8 +87,9 @@ fn short_runs<const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(acc: &mut [A], 
 #[inline(always)]
 fn long_runs<const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(acc: &mut [A], data: &[T]) {
     let len = data.len() / acc.len();
+    let far = data.len() >= FAR;
     for (acc, data) in acc.iter_mut().zip(data.chunks_exact(len)) {
-        *acc = run::<N, T, A, S>(*acc, data);
+        *acc = run::<N, T, A, S>(*acc, data, far);
     }
 }
 
