@@ -40,6 +40,9 @@ pub(super) fn arithmetic(g: &mut Grower<'_>) -> Draft {
         "Minimum",
         "SquaredDifference",
     ]);
+    if kind == "Multiply" {
+        g.multiplies();
+    }
     let value = g.number();
     Some(layer(kind, &pair(g, value)))
 }
@@ -99,6 +102,7 @@ pub(super) fn select(g: &mut Grower<'_>) -> Draft {
 }
 
 pub(super) fn prelu(g: &mut Grower<'_>) -> Draft {
+    g.multiplies();
     let value = g.float(2..=4);
     let (ty, dims) = (g.ty(value), g.dims(value));
     let slope = g.constant(ty, &[dims[1]]);

@@ -144,6 +144,9 @@ impl<'a> Grower<'a> {
         }
         let kept = self.recipe.steps.len();
         self.exactly = rounding == Rounding::Jumps;
+        if rounding == Rounding::Sums {
+            self.multiplies();
+        }
         let drafted = draft(self);
         self.exactly = false;
         if let Some(mut layer) = drafted {
@@ -157,6 +160,12 @@ impl<'a> Grower<'a> {
         self.recipe.steps.truncate(kept);
         self.outputs.truncate(kept);
         false
+    }
+
+    /// The layer multiplies: where factors may be infinite, what cancels to nothing or nearly so is to
+    /// be the same in any order.
+    pub(super) fn multiplies(&mut self) {
+        self.exactly |= self.special;
     }
 
     // Numbers.

@@ -158,14 +158,23 @@ impl Recipe {
         self.steps.iter().filter_map(value).collect()
     }
 
-    /// Whether results need more of a layer than its shapes, which may be known without it. The layer
-    /// is told as errors do, by the names of those that it is in and of itself.
+    /// Whether results need more of a layer than its shapes, which may be known without it: those that
+    /// are empty need nothing. The layer is told as errors do, by the names of those that it is in and
+    /// of itself.
     pub fn needs(&self, layers: &[&str]) -> bool {
         let [name, inside @ ..] = layers else {
             return true;
         };
+        let model = self.build(true).ok();
+        let empty = |value: &Value| {
+            let graph = model.as_ref().map(Model::graph);
+            let node = graph.and_then(|g| g.find(&format!("s{}", value.step)));
+            let facts = node.zip(model.as_ref()).map(|(n, m)| m.inferred(n));
+            let shape = facts.and_then(|f| f.get(value.output)?.shape.to_shape());
+            shape.is_some_and(|shape| shape.contains(&0))
+        };
         let mut needed = vec![false; self.steps.len()];
-        for result in &self.results {
+        for result in self.results.iter().filter(|result| !empty(result)) {
             needed[result.step] = true;
         }
         for (number, step) in self.steps.iter().enumerate().rev() {
@@ -173,7 +182,8 @@ impl Recipe {
                 && needed[number]
                 && layer.kind != "ShapeOf"
             {
-                layer.inputs.iter().for_each(|i| needed[i.step] = true);
+                let inputs = layer.inputs.iter().filter(|input| !empty(input));
+                inputs.for_each(|input| needed[input.step] = true);
             }
         }
         let number = name.strip_prefix('s').and_then(|n| n.parse().ok());
