@@ -7,7 +7,7 @@ use super::scratch::try_zeroed;
 use super::simd::{prefetch, vectorize};
 use crate::op::OpError;
 use crate::tensor::convert::{Compute, widen};
-use crate::tensor::{Class, Tensor};
+use crate::tensor::{Class, LINE, Tensor};
 
 /// The position of an index that is out of range.
 pub(crate) const OUTSIDE: usize = usize::MAX;
@@ -290,8 +290,6 @@ const TOGETHER: usize = 32;
 /// their bytes: what follows comes by itself.
 const AHEAD: usize = 8;
 const AHEAD_BYTES: usize = 512;
-/// What memory gives at once.
-const LINE: usize = 64;
 
 /// Writes the runs of `inner` elements at the positions of a block; zeros for [`OUTSIDE`].
 pub(super) fn pick<T: Word>(block: &[T], positions: &[usize], inner: usize, out: &mut [T]) {

@@ -6,6 +6,7 @@ use bytemuck::{Pod, Zeroable};
 
 use crate::limits;
 use crate::op::OpError;
+use crate::tensor::LINE;
 
 fn refused<T>(len: usize) -> OpError {
     let bytes = len.saturating_mul(size_of::<T>());
@@ -150,7 +151,9 @@ pub(crate) fn or_refuse<T>(made: Result<T, OpError>) -> Option<T> {
 /// A line of the cache: memory begins with one, so that no vector lies in two.
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 #[repr(C, align(64))]
-pub(crate) struct Line([u64; 8]);
+pub(crate) struct Line([u64; LINE / 8]);
+
+const _: () = assert!(align_of::<Line>() == LINE);
 
 /// Lines kept for the next call; more is given back.
 const KEPT: usize = 1 << 17;

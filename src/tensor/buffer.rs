@@ -75,8 +75,10 @@ enum Memory {
 /// two.
 const SEVERAL: usize = 256;
 
-/// Bytes of a line, and of a word.
-const LINE: usize = 64;
+/// Bytes of a line of the cache: what memory gives at once.
+pub(crate) const LINE: usize = 64;
+
+/// Bytes of a word.
 const WORD: usize = size_of::<u128>();
 
 /// From this size on, the first touch of memory in small pages costs more than asking the system

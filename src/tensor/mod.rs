@@ -13,6 +13,7 @@ pub(crate) mod simd;
 mod string;
 mod tensor;
 
+pub(crate) use buffer::LINE;
 pub use buffer::SharedBytes;
 pub use dimension::{Dimension, Symbol, ValueRange};
 pub use element::{Class, Element, ElementType};

@@ -501,3 +501,7 @@ fn written<T>(data: &[T], depth: usize) -> Side<'_, T> {
         first: 0,
     }
 }
+
+#[cfg(test)]
+#[path = "product_tests.rs"]
+mod tests;

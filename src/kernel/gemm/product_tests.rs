@@ -1,0 +1,89 @@
+//! How products are cut into parts.
+
+use super::*;
+
+const TILE: TileSize = TileSize {
+    rows: 12,
+    columns: 32,
+};
+
+/// The parts of a result of this size, each element of which belongs to one of them.
+fn parts(
+    [m, n]: [usize; 2],
+    cut: impl for<'c> Fn(&'c mut [f32]) -> Result<Vec<Part<'c, f32>>, OpError>,
+) -> Vec<[Range<usize>; 2]> {
+    let mut c = vec![0.0; m * n];
+    let mut found = Vec::new();
+    for mut part in cut(&mut c).expect("memory") {
+        assert_eq!(
+            part.position,
+            100 + part.rows.start * n + part.columns.start
+        );
+        for row in 0..part.rows.len() {
+            let row = part.target.row(row, 0..part.columns.len());
+            row.iter_mut().for_each(|x| *x += 1.0);
+        }
+        found.push([part.rows, part.columns]);
+    }
+    assert!(c.iter().all(|&x| x == 1.0), "{m} x {n}: {found:?}");
+    found
+}
+
+#[test]
+fn rows_stay_whole_where_the_right_side_is_cheap_and_rows_are_many() {
+    for threads in 1..=3 {
+        let enough = 4 * TILE.rows * threads;
+        for m in [1, 11, enough - 1, enough, enough + 1, 5 * enough + 7] {
+            for n in [1, 31, 100, 257, 800] {
+                for count in [threads, 4 * threads] {
+                    for cheap in [false, true] {
+                        let found = parts([m, n], |c| {
+                            Part::cut_along(c, [m, n], 100, TILE, [count, threads], cheap)
+                        });
+                        let case = format!("{m} x {n}, {count} parts, {threads} threads, {cheap}");
+                        if (cheap && m >= enough) || n < count * TILE.columns {
+                            assert!(
+                                found.iter().all(|[_, columns]| *columns == (0..n)),
+                                "{case}"
+                            );
+                            assert!(found.len() <= threads, "{case}");
+                        } else {
+                            assert!(found.iter().all(|[rows, _]| *rows == (0..m)), "{case}");
+                            assert!(found.len() <= count, "{case}");
+                        }
+                        // What begins within a tile would be packed twice.
+                        let whole = |[rows, columns]: &[Range<usize>; 2]| {
+                            rows.start.is_multiple_of(TILE.rows)
+                                && columns.start.is_multiple_of(TILE.columns)
+                        };
+                        assert!(found.iter().all(whole), "{case}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn parts_of_a_packed_right_side_are_of_whole_tiles() {
+    for count in 1..=12 {
+        for [m, n] in [[1, 1], [47, 33], [48, 64], [240, 1000], [1000, 240]] {
+            let found = parts([m, n], |c| Part::cut(c, [m, n], 100, TILE, count));
+            assert!(found.len() < 2 * count.max(2), "{count}: {found:?}");
+        }
+    }
+}
+
+#[test]
+fn every_thread_has_as_many_parts() {
+    for threads in 1..=5 {
+        let mut before = 0;
+        for work in (0..=80).map(|i| i * SMALL / 2) {
+            let count = parts_for(work, threads);
+            assert!(count >= before.max(1) && count <= 4 * threads);
+            assert!(count <= threads || count.is_multiple_of(threads));
+            before = count;
+        }
+        assert_eq!(before, 4 * threads);
+    }
+}
