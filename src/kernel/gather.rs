@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::moving::{Mover, Word, copy_run, for_rows};
 use super::scratch::try_zeroed;
-use super::simd::{prefetch, vectorize};
+use super::simd::{prefetch, prefetch_after, vectorize};
 use crate::op::OpError;
 use crate::tensor::convert::{Compute, widen};
 use crate::tensor::{Class, LINE, Tensor};
@@ -210,6 +210,12 @@ impl<'a> Gather<'a> {
             let n = (self.count - i).min(out.len() / self.inner);
             let (now, later) = out.split_at_mut(n * self.inner);
             let block = &data[outer * line..(outer + 1) * line];
+            let bytes = size_of_val(block);
+            // The next line, if it is short and nearly all of it is picked, in an order that cannot be
+            // foreseen.
+            if bytes <= NEAR && bytes / LINE <= n {
+                prefetch_after(block, bytes);
+            }
             self.line(block, outer / self.outer * self.count + i, now);
             out = later;
             outer += 1;
@@ -282,6 +288,9 @@ fn pick_each<T: Word, I: Copy + Into<i64>>(block: &[T], indices: &[I], wrap: u64
         }
     }
 }
+
+/// Bytes that the nearest cache holds beside others.
+const NEAR: usize = 8192;
 
 /// How many indices are looked at together for negative ones.
 const TOGETHER: usize = 32;

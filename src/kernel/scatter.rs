@@ -5,7 +5,6 @@
 //! share the places of a slab. At one place, updates are applied in their order, whatever the
 //! number of threads.
 
-use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
@@ -46,8 +45,8 @@ const PARALLEL: usize = 1 << 16;
 const NEAR: usize = 512 << 10;
 /// How many updates are looked up before they are applied, where their places are far.
 const AHEAD: usize = 128;
-/// How many updates later one is applied, where all are for one thread and their places are far.
-const LATE: usize = 16;
+/// As many where all updates are for one thread: no more than the processor can wait for.
+const TOGETHER: usize = 32;
 
 /// Goes through all of `out`, slabs from `first` on, piece by piece: `begin(first element, piece)`
 /// fills a piece, `work` applies the updates that go there. Pieces are done at the same time.
@@ -120,16 +119,19 @@ impl<P: Places, T> Piece<'_, P, T> {
             return self.places.visit(slab, apply);
         }
         if len == self.places.slab() {
-            let mut waiting = [(usize::MAX, 0); LATE];
-            let mut next = 0;
+            let mut found = [(0, 0); TOGETHER];
+            let mut count = 0;
             self.places.visit(slab, |at, update| {
+                found[count] = (at, update);
                 prefetch(base, at);
-                let (at, update) = mem::replace(&mut waiting[next % LATE], (at, update));
-                apply(at, update);
-                next = (next + 1) % LATE;
+                count += 1;
+                if count == TOGETHER {
+                    found.iter().for_each(|&(at, update)| apply(at, update));
+                    count = 0;
+                }
             });
-            waiting.rotate_left(next);
-            return waiting.iter().for_each(|&(at, update)| apply(at, update));
+            let rest = &found[..count];
+            return rest.iter().for_each(|&(at, update)| apply(at, update));
         }
         // Which updates are for this piece cannot be foretold: no branch depends on it.
         let mut found = [(0, 0); AHEAD];

@@ -3,6 +3,7 @@
 use pulp::{Arch, Simd};
 
 use crate::limits;
+use crate::tensor::LINE;
 use crate::tensor::simd::machine;
 pub(crate) use crate::tensor::simd::{vectorize, vectorize_mut};
 
@@ -30,17 +31,11 @@ pub(crate) fn prefetch<T>(data: *const T, position: usize) {
     let _ = (data, position);
 }
 
-/// The size of a page of memory. The processor foresees what a loop reads up to its end.
-pub(crate) const PAGE: usize = 4096;
-
-/// Asks for the first lines of the page that a loop gets to after the next [`PAGE`] / 2 bytes: for
-/// loops that read through much memory, to be called once a page.
+/// Asks for what lies so many bytes after some elements.
 #[inline(always)]
-pub(crate) fn prefetch_page<T>(data: *const T) {
-    let data = data.cast::<u8>();
-    let soon = data.addr() + PAGE / 2;
-    for line in 0..4 {
-        prefetch(data, soon.next_multiple_of(PAGE) - data.addr() + 64 * line);
+pub(crate) fn prefetch_after<T>(elements: &[T], bytes: usize) {
+    for at in (0..size_of_val(elements)).step_by(LINE) {
+        prefetch(elements.as_ptr().cast::<u8>(), bytes + at);
     }
 }
 

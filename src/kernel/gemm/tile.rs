@@ -6,6 +6,7 @@ use pulp::{Arch, Simd, WithSimd};
 
 use super::lanes::{Lanes, dispatch};
 use crate::kernel::simd::prefetch;
+use crate::tensor::LINE;
 
 /// Vectors side by side in a tile.
 pub(super) const VECTORS: usize = 2;
@@ -246,6 +247,19 @@ impl<'a, T> Ahead<'a, T> {
     }
 }
 
+/// Terms ahead of which a panel is asked for. Panels lie in the second cache, for both at once are
+/// more than the first holds, and what foresees reads is behind where they are read so fast.
+const SOON: usize = 16;
+
+/// Asks for what a panel has [`SOON`] terms after one.
+#[inline(always)]
+fn soon<E, const N: usize>(term: &[E; N]) {
+    prefetch(std::ptr::from_ref(term), SOON);
+    if size_of::<[E; N]>() > LINE {
+        prefetch(term.as_ptr(), SOON * N + N - 1);
+    }
+}
+
 /// Some rows of the result, of the columns of a panel.
 struct Tile<'a, 't, 'c, T> {
     /// A panel of the left side.
@@ -313,6 +327,8 @@ impl<'a, T: Lanes> Tile<'a, '_, '_, T> {
             prefetch(data.as_ptr(), next);
             prefetch(data.as_ptr(), next.wrapping_add(T::lanes::<S>()));
             next = next.wrapping_add(stride);
+            soon(a);
+            soon(b);
             for i in 0..R {
                 let x = T::splat(simd, a[i]);
                 for v in 0..N {
@@ -342,6 +358,7 @@ impl<'a, T: Lanes> Tile<'a, '_, '_, T> {
             prefetch(data.as_ptr(), next);
             prefetch(data.as_ptr(), next.wrapping_add(T::lanes::<S>()));
             next = next.wrapping_add(stride);
+            soon(a);
             let (line, _) = T::vectors::<S>(line);
             let b = [line[0], line[1]];
             *out = b;

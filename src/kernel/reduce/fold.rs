@@ -1,12 +1,11 @@
 //! The innermost loops of a reduction.
 
-use std::array;
 use std::marker::PhantomData;
 
 use pulp::NullaryFnOnce;
 
 use super::scalar::{Accumulator, Map, Pair, Scalar, two_sum};
-use crate::kernel::simd::{PAGE, prefetch_page, vectorize};
+use crate::kernel::simd::{prefetch_after, vectorize};
 
 /// A reduction of elements `T` into accumulators `A`, slice by slice.
 pub(crate) trait Fold<T, A>: Sync {
@@ -27,8 +26,18 @@ pub(crate) trait Fold<T, A>: Sync {
     fn finish(&self, acc: &mut [A], count: usize);
 }
 
-/// So many elements at a time are parts of more than a near cache holds.
-const FAR: usize = 1 << 17;
+/// Bytes between what is folded and what is asked for: the processor foresees reads, but not far enough
+/// for a few operations on each, nor from one page to the next. Much more than this would wait for
+/// memory in places that it needs for other reads.
+const AHEAD: usize = 2048;
+
+/// Elements that are about a line of the cache: with fewer at a time nothing is asked for.
+const WHOLE: usize = 16;
+
+/// Rows that are folded together, to spare loads and stores of accumulators, and how many columns of
+/// them at a time, whose accumulators stay in the nearest cache.
+const GROUP: usize = 8;
+const COLUMNS: usize = 1024;
 
 /// Rows shorter than this are folded several at a time, as one row of [`WIDE`] at most.
 const NARROW: usize = 16;
@@ -42,23 +51,20 @@ impl<S> Elementwise<S> {
     pub(crate) const NEW: Self = Self(PhantomData);
 }
 
-/// Folds a run in `N` independent lanes, which the processor works on at the same time. What is `far`
-/// is asked for page by page.
+/// Folds a run in `N` independent lanes, which the processor works on at the same time.
 #[inline(always)]
-fn run<const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(acc: A, data: &[T], far: bool) -> A {
+fn run<const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(acc: A, data: &[T]) -> A {
     let (blocks, rest) = data.as_chunks::<N>();
     if blocks.is_empty() {
         return rest.iter().fold(acc, |acc, &x| S::push(acc, x));
     }
     let mut lanes = [S::IDENTITY; N];
-    for blocks in blocks.chunks((PAGE / size_of::<[T; N]>()).max(1)) {
-        if far {
-            prefetch_page(blocks.as_ptr());
+    for block in blocks {
+        if N >= WHOLE {
+            prefetch_after(block, AHEAD);
         }
-        for block in blocks {
-            for i in 0..N {
-                lanes[i] = S::push(lanes[i], block[i]);
-            }
+        for i in 0..N {
+            lanes[i] = S::push(lanes[i], block[i]);
         }
     }
     let mut width = N / 2;
@@ -71,7 +77,7 @@ fn run<const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(acc: A, data: &[T], fa
     // Lanes that the rest were added to would not stay in registers.
     let acc = S::merge(acc, lanes[0]);
     if N > 8 {
-        return run::<8, T, A, S>(acc, rest, false);
+        return run::<8, T, A, S>(acc, rest);
     }
     rest.iter().fold(acc, |acc, &x| S::push(acc, x))
 }
@@ -87,34 +93,54 @@ fn short_runs<const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(acc: &mut [A], 
 #[inline(always)]
 fn long_runs<const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(acc: &mut [A], data: &[T]) {
     let len = data.len() / acc.len();
-    let far = data.len() >= FAR;
     for (acc, data) in acc.iter_mut().zip(data.chunks_exact(len)) {
-        *acc = run::<N, T, A, S>(*acc, data, far);
+        *acc = run::<N, T, A, S>(*acc, data);
     }
 }
 
-/// Folds rows `stride` apart into accumulators, eight at a time to spare loads and stores of
-/// accumulators.
+/// Folds rows into their accumulators, `N` columns at a time; the columns that are left.
+#[inline(always)]
+fn columns<'a, const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(
+    acc: &'a mut [A],
+    rows: [&'a [T]; GROUP],
+) -> (&'a mut [A], [&'a [T]; GROUP]) {
+    let (whole, rest) = acc.as_chunks_mut::<N>();
+    // Mapped arrays would be calls.
+    let mut pieces = [&[] as &[[T; N]]; GROUP];
+    let mut rest_of_rows = [&[] as &[T]; GROUP];
+    for (i, row) in rows.into_iter().enumerate() {
+        let (piece, rest) = row.as_chunks::<N>();
+        (pieces[i], rest_of_rows[i]) = (&piece[..whole.len()], rest);
+    }
+    for (i, acc) in whole.iter_mut().enumerate() {
+        let mut sums = *acc;
+        for row in pieces {
+            if N >= WHOLE {
+                prefetch_after(&row[i], AHEAD);
+            }
+            for (sum, &x) in sums.iter_mut().zip(&row[i]) {
+                *sum = S::push(*sum, x);
+            }
+        }
+        *acc = sums;
+    }
+    (rest, rest_of_rows)
+}
+
+/// Folds rows `stride` apart into accumulators.
 #[inline(always)]
 fn wide_rows<T: Copy, A: Copy, S: Scalar<T, A>>(acc: &mut [A], data: &[T], stride: usize) {
-    const GROUP: usize = 8;
-    let page = PAGE / size_of::<T>();
     let width = acc.len();
     let mut rest = data;
     while rest.len() >= (GROUP - 1) * stride + width {
-        for (k, acc) in acc.chunks_mut(page).enumerate() {
-            let rows: [&[T]; GROUP] =
-                array::from_fn(|i| &rest[i * stride + k * page..][..acc.len()]);
-            if width > page {
-                rows.iter().for_each(|row| prefetch_page(row.as_ptr()));
+        for (k, acc) in acc.chunks_mut(COLUMNS).enumerate() {
+            let mut rows = [rest; GROUP];
+            for (i, row) in rows.iter_mut().enumerate() {
+                *row = &rest[i * stride + k * COLUMNS..][..acc.len()];
             }
-            for (i, acc) in acc.iter_mut().enumerate() {
-                let mut sum = *acc;
-                for row in rows {
-                    sum = S::push(sum, row[i]);
-                }
-                *acc = sum;
-            }
+            let (acc, rows) = columns::<16, T, A, S>(acc, rows);
+            let (acc, rows) = columns::<4, T, A, S>(acc, rows);
+            columns::<1, T, A, S>(acc, rows);
         }
         rest = rest.get(GROUP * stride..).unwrap_or_default();
     }
@@ -230,7 +256,7 @@ impl Pair {
 }
 
 /// Columns added up at a time, sums and errors apart.
-const COLUMNS: usize = 256;
+const PAIRS: usize = 256;
 
 #[inline(always)]
 fn push<M: Map>(acc: Pair, x: f64) -> Pair {
@@ -255,15 +281,15 @@ fn compensated_run<M: Map>(acc: Pair, data: &[f64]) -> Pair {
 #[inline(always)]
 fn compensated_rows<M: Map>(acc: &mut [Pair], data: &[f64], stride: usize) {
     let width = acc.len();
-    for (i, acc) in acc.chunks_mut(COLUMNS).enumerate() {
-        let (mut high, mut low) = ([0.0; COLUMNS], [0.0; COLUMNS]);
+    for (i, acc) in acc.chunks_mut(PAIRS).enumerate() {
+        let (mut high, mut low) = ([0.0; PAIRS], [0.0; PAIRS]);
         let high = &mut high[..acc.len()];
         let low = &mut low[..acc.len()];
         for ((high, low), acc) in high.iter_mut().zip(&mut *low).zip(&*acc) {
             (*high, *low) = (acc.high, acc.low);
         }
         for row in data.chunks(stride).filter(|row| row.len() >= width) {
-            let row = &row[i * COLUMNS..];
+            let row = &row[i * PAIRS..];
             for ((high, low), &x) in high.iter_mut().zip(&mut *low).zip(row) {
                 let (sum, error) = two_sum(*high, M::map(x));
                 *high = sum;
