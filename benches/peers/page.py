@@ -71,7 +71,10 @@ class Figures:
             with open(path) as file:
                 for record in map(json.loads, file):
                     if record["kind"] == "machine":
-                        self.machine = record
+                        # A later run may have probed other numbers of threads only.
+                        probes = [*self.machine.get("probes", []), *record["probes"]]
+                        latest = {probe["threads"]: probe for probe in probes}
+                        self.machine = {**record, "probes": [latest[t] for t in sorted(latest)]}
                     else:
                         key = (record["case"], record["threads"])
                         {"warm": self.warm, "cold": self.cold}[record["kind"]][key] = record
