@@ -163,6 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg_attr(miri, ignore = "maps memory, and looks at millions of bytes")]
     fn buffers_begin_with_a_line_of_the_cache() {
         for len in (0..3000).step_by(7).chain([LARGE - 1, LARGE]) {
             let mut buffer = Buffer::zeroed(len).expect("memory");
