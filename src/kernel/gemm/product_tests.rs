@@ -7,7 +7,8 @@ const TILE: TileSize = TileSize {
     columns: 32,
 };
 
-/// The parts of a result of this size, each element of which belongs to one of them.
+/// The parts of a result of this size, each element of which belongs to one of them; each begins with
+/// a tile.
 fn parts(
     [m, n]: [usize; 2],
     cut: impl for<'c> Fn(&'c mut [f32]) -> Result<Vec<Part<'c, f32>>, OpError>,
@@ -19,6 +20,9 @@ fn parts(
             part.position,
             100 + part.rows.start * n + part.columns.start
         );
+        // What begins within a tile would be packed twice.
+        assert!(part.rows.start.is_multiple_of(TILE.rows), "{m} x {n}");
+        assert!(part.columns.start.is_multiple_of(TILE.columns), "{m} x {n}");
         for row in 0..part.rows.len() {
             let row = part.target.row(row, 0..part.columns.len());
             row.iter_mut().for_each(|x| *x += 1.0);
@@ -51,12 +55,6 @@ fn rows_stay_whole_where_the_right_side_is_cheap_and_rows_are_many() {
                             assert!(found.iter().all(|[rows, _]| *rows == (0..m)), "{case}");
                             assert!(found.len() <= count, "{case}");
                         }
-                        // What begins within a tile would be packed twice.
-                        let whole = |[rows, columns]: &[Range<usize>; 2]| {
-                            rows.start.is_multiple_of(TILE.rows)
-                                && columns.start.is_multiple_of(TILE.columns)
-                        };
-                        assert!(found.iter().all(whole), "{case}");
                     }
                 }
             }
