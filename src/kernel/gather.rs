@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use super::moving::{Mover, Word, copy_run, for_rows};
 use super::scratch::try_zeroed;
+use super::simd::fetch::{Index, one_by_one};
 use super::simd::{prefetch, prefetch_after, vectorize};
 use crate::op::OpError;
 use crate::tensor::convert::{Compute, widen};
@@ -213,7 +214,8 @@ impl<'a> Gather<'a> {
             let bytes = size_of_val(block);
             // The next line, if it is short and nearly all of it is picked, in an order that cannot be
             // foreseen.
-            if bytes <= NEAR && bytes / LINE <= n {
+            let more = data.len() > (outer + 1) * line;
+            if more && bytes <= NEAR && bytes / LINE <= n {
                 prefetch_after(block, bytes);
             }
             self.line(block, outer / self.outer * self.count + i, now);
@@ -265,35 +267,14 @@ impl Mover for Gather<'_> {
 }
 
 /// Writes the elements at indices to which `wrap` is added if they are negative; zeros for those
-/// out of range. In one loop the processor waits for indices and elements at the same time, for the
-/// more of them the less there is to do for each.
-fn pick_each<T: Word, I: Copy + Into<i64>>(block: &[T], indices: &[I], wrap: u64, out: &mut [T]) {
-    let element = |position: u64| {
-        let element = usize::try_from(position).ok().and_then(|at| block.get(at));
-        element.cloned().unwrap_or_default()
-    };
-    for (out, indices) in out.chunks_mut(TOGETHER).zip(indices.chunks(TOGETHER)) {
-        // The sign of all is that of their common bits.
-        let bits = indices.iter().fold(0, |bits: i64, &i| bits | i.into());
-        if bits >= 0 {
-            for (out, &index) in out.iter_mut().zip(indices) {
-                *out = element(index.into().cast_unsigned());
-            }
-            continue;
-        }
-        for (out, &index) in out.iter_mut().zip(indices) {
-            let index: i64 = index.into();
-            let back = if index < 0 { wrap } else { 0 };
-            *out = element(index.cast_unsigned().wrapping_add(back));
-        }
-    }
+/// out of range.
+fn pick_each<T: Word, I: Index>(block: &[T], indices: &[I], wrap: u64, out: &mut [T]) {
+    let done = T::fetch(block, indices, wrap, out);
+    one_by_one(block, &indices[done..], wrap, &mut out[done..]);
 }
 
 /// Bytes that the nearest cache holds beside others.
 const NEAR: usize = 8192;
-
-/// How many indices are looked at together for negative ones.
-const TOGETHER: usize = 32;
 
 /// How many runs ahead of the one that is copied memory is asked for, and at most how many of
 /// their bytes: what follows comes by itself.
@@ -303,10 +284,7 @@ const AHEAD_BYTES: usize = 512;
 /// Writes the runs of `inner` elements at the positions of a block; zeros for [`OUTSIDE`].
 pub(super) fn pick<T: Word>(block: &[T], positions: &[usize], inner: usize, out: &mut [T]) {
     if inner == 1 {
-        for (out, &position) in out.iter_mut().zip(positions) {
-            *out = block.get(position).cloned().unwrap_or_default();
-        }
-        return;
+        return pick_each(block, positions, 0, out);
     }
     let size = size_of::<T>().max(1);
     let ahead = inner.min(AHEAD_BYTES / size);
@@ -321,36 +299,6 @@ pub(super) fn pick<T: Word>(block: &[T], positions: &[usize], inner: usize, out:
             out.fill(T::default());
         } else {
             copy_run(&block[position * inner..][..inner], out);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn single_elements() {
-        let block: Vec<u32> = (0..100).map(|x| x * 3 + 1).collect();
-        for count in [0, 1, 31, 32, 33, 100] {
-            for step in [7i64, -7, 13] {
-                let indices: Vec<i64> = (0..count).map(|i| i * step).collect();
-                let narrow: Vec<i32> = indices.iter().map(|&i| i as i32).collect();
-                for wrap in [0, 100] {
-                    let expected: Vec<u32> = indices
-                        .iter()
-                        .map(|&i| {
-                            let at = if i < 0 { i + wrap } else { i };
-                            let at = usize::try_from(at).ok();
-                            at.and_then(|at| block.get(at)).copied().unwrap_or(0)
-                        })
-                        .collect();
-                    let mut out = [vec![9; indices.len()], vec![9; indices.len()]];
-                    pick_each(&block, &indices, wrap.cast_unsigned(), &mut out[0]);
-                    pick_each(&block, &narrow, wrap.cast_unsigned(), &mut out[1]);
-                    assert_eq!(out, [expected.clone(), expected], "{count} {step} {wrap}");
-                }
-            }
         }
     }
 }

@@ -7,16 +7,29 @@ use rayon::prelude::*;
 use smallvec::SmallVec;
 
 use super::scratch::try_zeroed;
+use super::simd::fetch::{self, Index};
 use crate::limits::Share;
 use crate::op::{OpError, ensure};
 use crate::tensor::{ElementType, Tensor, Text, pack};
 
 /// An element while it is moved. The default is zero (`false`, the empty string).
-pub(crate) trait Word: Clone + Default + Send + Sync {}
+pub(crate) trait Word: Clone + Default + Send + Sync {
+    /// As [`fetch::together`], for words that this is possible with.
+    fn fetch<I: Index>(_block: &[Self], _indices: &[I], _wrap: u64, _out: &mut [Self]) -> usize
+    where
+        Self: Sized,
+    {
+        0
+    }
+}
 
 impl Word for u8 {}
 impl Word for u16 {}
-impl Word for u32 {}
+impl Word for u32 {
+    fn fetch<I: Index>(block: &[Self], indices: &[I], wrap: u64, out: &mut [Self]) -> usize {
+        fetch::together(block, indices, wrap, out)
+    }
+}
 impl Word for u64 {}
 impl Word for u128 {}
 impl Word for Text {}
@@ -136,9 +149,19 @@ pub(crate) fn for_rows<T: Send>(
         .share(|(i, piece)| f(i * rows, piece));
 }
 
+/// What a thread copies in one piece if there is that much for each: of so many bytes at a time, the
+/// library may know that they need not pass through the caches.
+const PIECE_BYTES: std::ops::Range<usize> = 16 << 20..256 << 20;
+
 /// Copies a slice, in parallel if it is large.
 pub(crate) fn copy<T: Word>(from: &[T], to: &mut [T]) {
-    for_rows(to, 1, 1, |first, piece| {
+    let each = to.len().div_ceil(rayon::current_num_threads());
+    let bytes = each.saturating_mul(size_of::<T>());
+    let least = match bytes >= PIECE_BYTES.start {
+        true => each.min(PIECE_BYTES.end / size_of::<T>().max(1)),
+        false => 1,
+    };
+    for_rows(to, 1, least, |first, piece| {
         piece.clone_from_slice(&from[first..first + piece.len()]);
     });
 }
