@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rayon::prelude::*;
 
 use super::gather::first_outside;
-use super::moving::{Mover, Odometer, Word, for_rows};
+use super::moving::{Mover, Odometer, Word, copy, for_rows};
 pub(crate) use super::scatter_reduce::{Reduction, reduce};
 use super::scatter_slices::Lists;
 use super::scratch::{try_room, try_zeroed};
@@ -369,11 +369,7 @@ impl Places for Scatter<'_> {
 
 /// Overwrites elements: the inputs are the data and the updates.
 pub(super) fn overwrite<P: Places, T: Word>(places: &P, data: &[T], updates: &[T], out: &mut [T]) {
-    let begin = |start: usize, piece: &mut [T]| {
-        for_rows(piece, 1, 1, |first, piece| {
-            piece.clone_from_slice(&data[start + first..][..piece.len()]);
-        });
-    };
+    let begin = |start: usize, piece: &mut [T]| copy(&data[start..][..piece.len()], piece);
     scatter(places, 0, out, begin, |piece| {
         piece.each(|_, element, update| *element = updates[update].clone());
     });

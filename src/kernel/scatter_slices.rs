@@ -7,6 +7,7 @@ use super::scratch::{try_vec, with_scratch};
 use super::simd::prefetch;
 use super::tuples::Tuples;
 use crate::op::OpError;
+use crate::tensor::LINE;
 
 /// Data seen as `[outer, places, slice]` takes updates `[outer, count, slice]` at `count` places.
 #[derive(Debug)]
@@ -67,7 +68,13 @@ impl ScatterSlices {
             return;
         }
         let updates = updates.chunks_exact(self.slice);
-        for (&place, update) in self.places.iter().zip(updates) {
+        let asked = self.slice.min(AHEAD_BYTES / size_of::<T>());
+        for (i, (&place, update)) in self.places.iter().zip(updates).enumerate() {
+            if let Some(&next) = self.places.get(i + AHEAD) {
+                for at in (0..asked).step_by((LINE / size_of::<T>()).max(1)) {
+                    prefetch(out.as_ptr(), next * self.slice + at);
+                }
+            }
             copy_run(update, &mut out[place * self.slice..][..self.slice]);
         }
     }
@@ -93,7 +100,7 @@ impl Mover for ScatterSlices {
         }
         if out.len() > self.slab || self.places.is_empty() {
             self.slabs(data, updates, out);
-        } else if !self.write_last(data, updates, out) {
+        } else if rayon::current_num_threads() == 1 || !self.write_last(data, updates, out) {
             super::moving::copy(data, out);
             self.write(updates, out);
         }
@@ -151,7 +158,7 @@ pub(crate) struct Lists<'a> {
 }
 
 const END: u32 = u32::MAX;
-/// How many slices ahead updates are asked for, and how many of their bytes.
+/// How many slices ahead updates, or their places, are asked for, and how many of their bytes.
 const AHEAD: usize = 4;
 const AHEAD_BYTES: usize = 512;
 
@@ -166,7 +173,7 @@ impl Lists<'_> {
         meet: impl Fn(&mut [T], &mut dyn Iterator<Item = &[T]>) + Sync,
     ) {
         let slice = self.slice;
-        let line = (64 / size_of::<T>()).max(1);
+        let line = (LINE / size_of::<T>()).max(1);
         let asked = slice.min(AHEAD_BYTES / size_of::<T>());
         let later = |update: u32| Some(update).filter(|&update| update != END);
         for_rows(out, slice, 1, |start, out| {
