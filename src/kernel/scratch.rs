@@ -6,7 +6,7 @@ use bytemuck::{Pod, Zeroable};
 
 use crate::limits;
 use crate::op::OpError;
-use crate::tensor::LINE;
+use crate::tensor::{Buffer, LINE};
 
 fn refused<T>(len: usize) -> OpError {
     let bytes = len.saturating_mul(size_of::<T>());
@@ -155,8 +155,34 @@ pub(crate) struct Line([u64; LINE / 8]);
 
 const _: () = assert!(align_of::<Line>() == LINE);
 
+/// Memory for what is read again and again, such as packed weights. It begins with a line of the cache,
+/// and has large pages if there is much of it.
+pub(crate) struct Kept(Buffer);
+
+impl Kept {
+    /// Zeros.
+    ///
+    /// # Errors
+    /// As [`try_room`].
+    pub(crate) fn zeroed<T: Pod>(elements: usize) -> Result<Self, OpError> {
+        let bytes = elements.checked_mul(size_of::<T>());
+        let buffer = bytes.and_then(|bytes| Buffer::zeroed(bytes).ok());
+        buffer.map(Self).ok_or_else(|| refused::<T>(elements))
+    }
+
+    /// What it holds.
+    pub(crate) fn elements<T: Pod>(&self) -> &[T] {
+        bytemuck::cast_slice(self.0.bytes())
+    }
+
+    /// What it holds.
+    pub(crate) fn elements_mut<T: Pod>(&mut self) -> &mut [T] {
+        bytemuck::cast_slice_mut(self.0.bytes_mut())
+    }
+}
+
 /// Lines kept for the next call; more is given back.
-const KEPT: usize = 1 << 17;
+const KEPT_LINES: usize = 1 << 17;
 
 /// How many calls inside one another have memory that is kept.
 const DEPTH: usize = 3;
@@ -183,7 +209,7 @@ pub(crate) fn with_scratch<T: Pod, R: Default>(len: usize, f: impl FnOnce(&mut [
         memory = fresh;
     }
     let result = f(&mut bytemuck::cast_slice_mut(&mut memory[..lines])[..len]);
-    if memory.len() <= KEPT {
+    if memory.len() <= KEPT_LINES {
         MEMORY.with_borrow_mut(|kept| {
             if kept.len() < DEPTH {
                 kept.push(memory);
@@ -241,6 +267,8 @@ mod tests {
             assert_eq!(outer, [1.0; 5]);
         });
         with_scratch(0, |none: &mut [f64]| assert!(none.is_empty()));
-        with_scratch(KEPT * 4, |all: &mut [f64]| assert_eq!(all.len(), KEPT * 4));
+        with_scratch(KEPT_LINES * 4, |all: &mut [f64]| {
+            assert_eq!(all.len(), KEPT_LINES * 4)
+        });
     }
 }

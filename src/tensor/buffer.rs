@@ -55,7 +55,7 @@ impl fmt::Debug for SharedBytes {
 
 /// Owned bytes, aligned to 16, which is enough for every element type; from [`SEVERAL`] bytes on they
 /// begin with a line of the cache.
-pub(super) struct Buffer {
+pub(crate) struct Buffer {
     memory: Memory,
     len: usize,
 }
@@ -87,7 +87,7 @@ const LARGE: usize = 4 << 20;
 
 impl Buffer {
     /// Zeroed bytes. Large ones come from the system as untouched zero pages.
-    pub(super) fn zeroed(len: usize) -> Result<Self, TryReserveError> {
+    pub(crate) fn zeroed(len: usize) -> Result<Self, TryReserveError> {
         if let Some(pages) = large_pages(len) {
             let memory = Memory::Pages(pages);
             return Ok(Self { memory, len });
@@ -115,7 +115,7 @@ impl Buffer {
         Ok(Self { memory, len })
     }
 
-    pub(super) fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         let all = match &self.memory {
             Memory::Words { words, start, .. } => bytemuck::cast_slice(&words[*start..]),
             Memory::Pages(pages) => pages,
@@ -123,7 +123,7 @@ impl Buffer {
         &all[..self.len]
     }
 
-    pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         let all = match &mut self.memory {
             Memory::Words { words, start, .. } => bytemuck::cast_slice_mut(&mut words[*start..]),
             Memory::Pages(pages) => &mut pages[..],

@@ -13,8 +13,8 @@ pub(crate) mod simd;
 mod string;
 mod tensor;
 
-pub(crate) use buffer::LINE;
 pub use buffer::SharedBytes;
+pub(crate) use buffer::{Buffer, LINE};
 pub use dimension::{Dimension, Symbol, ValueRange};
 pub use element::{Class, Element, ElementType};
 pub use partial::{PartialShape, ShapeSyntaxError};

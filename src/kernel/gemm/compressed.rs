@@ -12,7 +12,7 @@ use super::Panels;
 use super::lanes::{Lanes, dispatch};
 use super::tile::{Target, TileSize, write};
 use super::widen::{Bfloat16, Code, Float16, I4, I8, Known, U4, U8, read};
-use crate::kernel::scratch::{Line, or_refuse, try_room, try_zeroed};
+use crate::kernel::scratch::{Kept, or_refuse, try_room, try_zeroed};
 use crate::tensor::convert::Compute;
 use crate::tensor::{ElementType, Tensor, pack};
 
@@ -117,10 +117,9 @@ impl Compressed<'_> {
 }
 
 /// The right side of products, packed in a narrow type.
-#[derive(Clone)]
 pub(crate) struct PackedNarrow {
     /// Panels of `width` columns, term after term.
-    memory: Vec<Line>,
+    memory: Kept,
     code: Code,
     sizes: Sizes,
     width: usize,
@@ -148,7 +147,7 @@ impl PackedNarrow {
     pub(super) fn for_arch(arch: Arch, of: Compressed<'_>) -> Option<Self> {
         let [rows, columns] = of.size()?;
         let sizes = of.sizes()?;
-        let width = TileSize::of::<f32>(arch).columns;
+        let width = 2 * TileSize::of::<f32>(arch).lanes;
         let code = match of.weights.element_type() {
             ElementType::U4 => Code::U4,
             ElementType::I4 => Code::I4,
@@ -159,10 +158,9 @@ impl PackedNarrow {
         };
         let panel = code.bytes(rows * width);
         let count = panel * columns.div_ceil(width);
-        let lines = count.div_ceil(size_of::<Line>());
-        let mut memory = or_refuse(try_zeroed(lines))?;
+        let mut memory = or_refuse(Kept::zeroed::<u8>(count))?;
         if count > 0 {
-            let bytes: &mut [u8] = &mut bytemuck::cast_slice_mut(&mut memory)[..count];
+            let bytes: &mut [u8] = memory.elements_mut();
             let pack = |(i, out): (usize, &mut [u8])| match code {
                 Code::F16 | Code::Bf16 => pack_wide(&of, sizes, i * width, width, out),
                 _ => pack_codes(&of, sizes, i * width, width, out),
@@ -190,7 +188,7 @@ impl PackedNarrow {
     /// The lines of some terms of a panel, all of one group: codes, zero points and scales.
     fn lines(&self, panel: usize, terms: Range<usize>) -> Lines<'_> {
         let from = (panel * Panels::rows(self) + terms.start) * self.width;
-        let bytes: &[u8] = bytemuck::cast_slice(&self.memory);
+        let bytes: &[u8] = self.memory.elements();
         let group = panel * self.sizes.groups + terms.start / self.sizes.size;
         let numbers = |all: &'_ Option<Vec<f32>>| -> Option<Range<usize>> {
             all.as_ref()
@@ -390,6 +388,11 @@ impl Panels<f32> for PackedNarrow {
 
     fn columns(&self) -> usize {
         self.sizes.columns
+    }
+
+    /// Two vectors, since two codes of four bits share a byte.
+    fn width(&self, _: TileSize) -> usize {
+        self.width
     }
 
     fn write(&self, rows: Range<usize>, columns: Range<usize>, width: usize, panel: &mut [f32]) {

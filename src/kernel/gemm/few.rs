@@ -8,6 +8,7 @@ use super::Matrix;
 use super::lanes::{Lanes, dispatch};
 use super::tile::Target;
 use crate::kernel::scratch::with_scratch;
+use crate::kernel::simd::prefetch;
 
 /// Columns whose sums stay in the nearest cache.
 const COLUMNS: usize = 512;
@@ -134,7 +135,12 @@ impl<T: Lanes> Few<'_, '_, '_, T> {
         let count = columns.len() / T::lanes::<S>();
         let whole = whole.map(|line| &line[..count]);
         let (most, last) = sums.split_at_mut(count);
+        // What comes after `L` lines is a page away or more, where nothing foresees it.
+        let ahead = L.wrapping_mul(self.b.row_stride);
         for (v, sums) in most.iter_mut().enumerate() {
+            for line in whole {
+                prefetch(line[v..].as_ptr().cast::<T>(), ahead);
+            }
             let lines = whole.map(|line| line[v]);
             add_lines::<T, S, R, L>(simd, &factors, &lines, sums);
         }

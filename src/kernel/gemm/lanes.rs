@@ -81,9 +81,12 @@ pub(crate) trait Lanes: Pod + Send + Sync + Add<Output = Self> {
         transpose(rows)
     }
 
-    /// Sixteen rows as columns, if there are instructions for that.
+    /// Eight or sixteen rows as columns, if there are instructions for that.
     #[inline(always)]
-    fn transpose_sixteen<S: Simd>(_simd: S, _rows: [[Self; 4]; 16]) -> Option<[[Self; 16]; 4]> {
+    fn transpose_many<S: Simd, const N: usize>(
+        _simd: S,
+        _rows: [[Self; 4]; N],
+    ) -> Option<[[Self; N]; 4]> {
         None
     }
 }
@@ -104,7 +107,7 @@ mod x86 {
     use std::any::Any;
     use std::arch::x86_64::__m128;
 
-    use bytemuck::must_cast;
+    use bytemuck::{cast, must_cast};
     use pulp::Simd;
     use pulp::x86::{V3, V4};
 
@@ -133,12 +136,43 @@ mod x86 {
         ])
     }
 
+    /// Eight rows as columns.
+    #[inline(always)]
+    fn eight(simd: V3, rows: [[f32; 4]; 8]) -> [[f32; 8]; 4] {
+        let f = simd.avx;
+        macro_rules! part {
+            ($i:literal $j:literal) => {{
+                let all = f._mm256_castps128_ps256(must_cast(rows[$i]));
+                f._mm256_insertf128_ps::<1>(all, must_cast(rows[$j]))
+            }};
+        }
+        let (a, b, c, d) = (part!(0 4), part!(1 5), part!(2 6), part!(3 7));
+        let (low_ab, low_cd) = (f._mm256_unpacklo_ps(a, b), f._mm256_unpacklo_ps(c, d));
+        let (high_ab, high_cd) = (f._mm256_unpackhi_ps(a, b), f._mm256_unpackhi_ps(c, d));
+        [
+            must_cast(f._mm256_shuffle_ps::<0x44>(low_ab, low_cd)),
+            must_cast(f._mm256_shuffle_ps::<0xEE>(low_ab, low_cd)),
+            must_cast(f._mm256_shuffle_ps::<0x44>(high_ab, high_cd)),
+            must_cast(f._mm256_shuffle_ps::<0xEE>(high_ab, high_cd)),
+        ]
+    }
+
+    /// Eight or sixteen rows as columns.
+    #[inline(always)]
+    pub(super) fn transpose_many<S: Simd, const N: usize>(
+        simd: S,
+        rows: [[f32; 4]; N],
+    ) -> Option<[[f32; N]; 4]> {
+        match N {
+            8 => Some(cast(eight(avx2(simd)?, cast(rows)))),
+            16 => Some(cast(sixteen(simd, cast(rows))?)),
+            _ => None,
+        }
+    }
+
     /// Sixteen rows as columns: the four numbers of rows that are four apart make a vector.
     #[inline(always)]
-    pub(super) fn transpose_sixteen<S: Simd>(
-        simd: S,
-        rows: [[f32; 4]; 16],
-    ) -> Option<[[f32; 16]; 4]> {
+    fn sixteen<S: Simd>(simd: S, rows: [[f32; 4]; 16]) -> Option<[[f32; 16]; 4]> {
         let any: &dyn Any = &simd;
         if let Some(simd) = any.downcast_ref::<V4>() {
             let f = simd.avx512f;
@@ -161,29 +195,9 @@ mod x86 {
                 must_cast(f._mm512_shuffle_ps::<0xEE>(high_ab, high_cd)),
             ]);
         }
-        let f = any.downcast_ref::<V3>()?.avx;
-        macro_rules! eight {
-            ($a:literal $b:literal $c:literal $d:literal, $e:literal $f:literal $g:literal $h:literal) => {{
-                macro_rules! part {
-                    ($i:literal $j:literal) => {{
-                        let all = f._mm256_castps128_ps256(must_cast(rows[$i]));
-                        f._mm256_insertf128_ps::<1>(all, must_cast(rows[$j]))
-                    }};
-                }
-                let (a, b, c, d) = (part!($a $e), part!($b $f), part!($c $g), part!($d $h));
-                let (low_ab, low_cd) = (f._mm256_unpacklo_ps(a, b), f._mm256_unpacklo_ps(c, d));
-                let (high_ab, high_cd) = (f._mm256_unpackhi_ps(a, b), f._mm256_unpackhi_ps(c, d));
-                let columns: [[f32; 8]; 4] = [
-                    must_cast(f._mm256_shuffle_ps::<0x44>(low_ab, low_cd)),
-                    must_cast(f._mm256_shuffle_ps::<0xEE>(low_ab, low_cd)),
-                    must_cast(f._mm256_shuffle_ps::<0x44>(high_ab, high_cd)),
-                    must_cast(f._mm256_shuffle_ps::<0xEE>(high_ab, high_cd)),
-                ];
-                columns
-            }};
-        }
-        let low = eight!(0 1 2 3, 4 5 6 7);
-        let high = eight!(8 9 10 11, 12 13 14 15);
+        let simd = *any.downcast_ref::<V3>()?;
+        let [low, high]: [[[f32; 4]; 8]; 2] = must_cast(rows);
+        let (low, high) = (eight(simd, low), eight(simd, high));
         Some([0, 1, 2, 3].map(|i| must_cast([low[i], high[i]])))
     }
 }
@@ -195,7 +209,7 @@ fn portable<S: Simd>() -> bool {
 
 macro_rules! lanes {
     ($($T:ty, $V:ident, $splat:ident, $add:ident, $mul:ident, $mul_add:ident, $sum:ident,
-       $vectors:ident, $vectors_mut:ident, $load:ident, $store:ident $(, $transpose:path, $transpose_sixteen:path)?;)+) => {
+       $vectors:ident, $vectors_mut:ident, $load:ident, $store:ident $(, $transpose:path, $transpose_many:path)?;)+) => {
         $(impl Lanes for $T {
             type Vector<S: Simd> = S::$V;
 
@@ -255,11 +269,11 @@ macro_rules! lanes {
 
                 #[cfg(target_arch = "x86_64")]
                 #[inline(always)]
-                fn transpose_sixteen<S: Simd>(
+                fn transpose_many<S: Simd, const N: usize>(
                     simd: S,
-                    rows: [[Self; 4]; 16],
-                ) -> Option<[[Self; 16]; 4]> {
-                    $transpose_sixteen(simd, rows)
+                    rows: [[Self; 4]; N],
+                ) -> Option<[[Self; N]; 4]> {
+                    $transpose_many(simd, rows)
                 }
             )?
         })+
@@ -268,8 +282,7 @@ macro_rules! lanes {
 
 lanes! {
     f32, f32s, splat_f32s, add_f32s, mul_f32s, mul_add_f32s, reduce_sum_f32s,
-        as_simd_f32s, as_mut_simd_f32s, partial_load_f32s, partial_store_f32s, x86::transpose,
-        x86::transpose_sixteen;
+        as_simd_f32s, as_mut_simd_f32s, partial_load_f32s, partial_store_f32s, x86::transpose, x86::transpose_many;
     f64, f64s, splat_f64s, add_f64s, mul_f64s, mul_add_f64s, reduce_sum_f64s,
         as_simd_f64s, as_mut_simd_f64s, partial_load_f64s, partial_store_f64s;
 }

@@ -9,8 +9,8 @@ use crate::tensor::ElementType;
 /// Terms of a column that are widened at a time.
 const TERMS: usize = 64;
 
-/// Columns that are widened at a time.
-const COLUMNS: usize = 32;
+/// The most columns that a panel has.
+const COLUMNS: usize = 48;
 
 /// A matrix whose elements are of a type that is widened to be computed with. They follow each
 /// other row by row, or column by column if `by_columns`.
@@ -51,15 +51,14 @@ impl<T: Real> Panels<T> for Narrow<'_> {
         for (block, panel) in panel.chunks_mut(TERMS * width).enumerate() {
             let first = rows.start + block * TERMS;
             let terms = rows.end.min(first + TERMS) - first;
-            for (part, start) in columns.clone().step_by(COLUMNS).enumerate() {
-                let count = columns.end.min(start + COLUMNS) - start;
-                for (j, line) in wide.chunks_exact_mut(terms).take(count).enumerate() {
-                    let from = self.start + (start + j) * self.rows + first;
-                    T::widen_bytes(self.ty, self.bytes, from, line);
-                }
-                let wide = Matrix::new(&wide[..count * terms], count, terms).transposed();
-                wide.write(0..terms, 0..count, width, &mut panel[part * COLUMNS..]);
+            let count = columns.len();
+            let wide = &mut wide[..count * terms];
+            for (column, line) in columns.clone().zip(wide.chunks_exact_mut(terms)) {
+                let from = self.start + column * self.rows + first;
+                T::widen_bytes(self.ty, self.bytes, from, line);
             }
+            let wide = Matrix::new(wide, count, terms).transposed();
+            wide.write(0..terms, 0..count, width, panel);
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::tile::Target;
+use super::tile::{Target, TileSize};
 use super::{Matrix, PackedLeft, PackedRight};
 
 /// The left side of a product.
@@ -35,12 +35,17 @@ pub(crate) trait Panels<T>: Sync {
     /// The number of columns.
     fn columns(&self) -> usize;
 
+    /// The columns of its panels, in products by tiles of this size.
+    fn width(&self, tile: TileSize) -> usize {
+        tile.across(self.columns()).columns
+    }
+
     /// Writes the elements in these rows and columns: that in row `l` and column `j` to
     /// `panel[(l - rows.start) * width + (j - columns.start)]`. There are at most `width` columns,
     /// where there are fewer the rest of each row of the panel may be left as it is. The panel has
     /// `rows.len() * width` elements.
     ///
-    /// Called from several threads, for a few hundred rows and 8 to 32 columns at a time, in any
+    /// Called from several threads, for a few hundred rows and 4 to 48 columns at a time, in any
     /// order. A panel may be asked for more than once.
     fn write(&self, rows: Range<usize>, columns: Range<usize>, width: usize, panel: &mut [T]);
 

@@ -8,16 +8,11 @@ use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::lanes::dispatch;
-use super::tile::{Side, TileSize, VECTORS};
+use super::tile::{Side, TileSize};
 use super::{Lanes, Matrix, Panels};
-use crate::kernel::scratch::{Line, or_refuse, try_zeroed};
+use crate::kernel::scratch::{Kept, or_refuse};
 use crate::kernel::simd::prefetch;
 use crate::limits::unhurried;
-
-/// Lines that hold so many elements.
-fn lines<T>(elements: usize) -> usize {
-    elements.div_ceil(size_of::<Line>() / size_of::<T>())
-}
 
 /// Elements above which packing is shared out among the threads.
 const MUCH: usize = 1 << 15;
@@ -36,22 +31,20 @@ pub(crate) fn made<P>(cell: &OnceLock<P>, make: impl FnOnce() -> P) -> Option<&P
 }
 
 /// The left side of products, packed once for many of them.
-#[derive(Clone)]
 pub(crate) struct PackedLeft<T> {
     panels: Stored<T>,
 }
 
 /// The right side of products, packed once for many of them.
-#[derive(Clone)]
 pub(crate) struct PackedRight<T> {
     panels: Stored<T>,
+    /// The columns of a panel.
+    width: usize,
 }
 
 /// Panels and the size of the matrix.
-#[derive(Clone)]
 struct Stored<T> {
-    memory: Vec<Line>,
-    elements: usize,
+    memory: Kept,
     rows: usize,
     columns: usize,
     arch: Arch,
@@ -60,10 +53,9 @@ struct Stored<T> {
 
 impl<T: Lanes> Stored<T> {
     fn new(arch: Arch, [rows, columns]: [usize; 2], elements: usize) -> Option<Self> {
-        let memory = or_refuse(try_zeroed(lines::<T>(elements)))?;
+        let memory = or_refuse(Kept::zeroed::<T>(elements))?;
         Some(Self {
             memory,
-            elements,
             rows,
             columns,
             arch,
@@ -72,11 +64,11 @@ impl<T: Lanes> Stored<T> {
     }
 
     fn data(&self) -> &[T] {
-        &bytemuck::cast_slice(&self.memory)[..self.elements]
+        self.memory.elements()
     }
 
     fn data_mut(&mut self) -> &mut [T] {
-        &mut bytemuck::cast_slice_mut(&mut self.memory)[..self.elements]
+        self.memory.elements_mut()
     }
 }
 
@@ -157,7 +149,7 @@ impl<T: Lanes> PackedRight<T> {
 
     pub(super) fn for_arch(arch: Arch, matrix: &dyn Panels<T>) -> Option<Self> {
         let (rows, columns) = (matrix.rows(), matrix.columns());
-        let width = TileSize::of::<T>(arch).columns;
+        let width = matrix.width(TileSize::of::<T>(arch));
         let elements = columns.next_multiple_of(width) * rows;
         let mut panels = Stored::new(arch, [rows, columns], elements)?;
         if rows > 0 {
@@ -171,7 +163,7 @@ impl<T: Lanes> PackedRight<T> {
                     matrix.write(0..rows, start..columns.min(start + width), width, panel);
                 });
         }
-        Some(Self { panels })
+        Some(Self { panels, width })
     }
 
     pub(super) fn side(&self) -> Side<'_, T> {
@@ -180,6 +172,11 @@ impl<T: Lanes> PackedRight<T> {
             depth: self.panels.rows,
             first: 0,
         }
+    }
+
+    /// The columns of a panel.
+    pub(super) fn width(&self) -> usize {
+        self.width
     }
 
     pub(super) fn arch(&self) -> Arch {
@@ -311,18 +308,24 @@ impl<T: Lanes> WithSimd for Strip<'_, '_, T> {
             let panels = self.panels.chunks_exact_mut(self.pitch);
             for (piece, panel) in pieces.zip(panels) {
                 let out = &mut panel[r * self.width..][..self.width];
-                if self.width != VECTORS * T::lanes::<S>() {
+                match self.width / T::lanes::<S>() {
+                    2 => copy_vectors::<T, S, 2>(piece, out),
+                    3 => copy_vectors::<T, S, 3>(piece, out),
                     // Panels for other vectors than those of this machine.
-                    copy(piece, out);
-                    continue;
-                }
-                let from = T::vectors::<S>(piece).0.as_chunks::<VECTORS>().0;
-                let to = T::vectors_mut::<S>(out).0.as_chunks_mut::<VECTORS>().0;
-                for (to, from) in to.iter_mut().zip(from) {
-                    *to = *from;
+                    _ => copy(piece, out),
                 }
             }
         }
+    }
+}
+
+/// Copies `N` vectors.
+#[inline(always)]
+fn copy_vectors<T: Lanes, S: Simd, const N: usize>(from: &[T], to: &mut [T]) {
+    let from = T::vectors::<S>(from).0.first_chunk::<N>();
+    let to = T::vectors_mut::<S>(to).0.first_chunk_mut::<N>();
+    if let (Some(from), Some(to)) = (from, to) {
+        *to = *from;
     }
 }
 
@@ -341,7 +344,7 @@ fn copy<T: Copy>(from: &[T], to: &mut [T]) {
             }
         };
     }
-    known!(6 8 12 16 32);
+    known!(6 8 16 24 48);
 }
 
 /// Some rows of a matrix, which become a panel: the elements of a term stand side by side.
@@ -380,18 +383,25 @@ impl<T: Lanes> WithSimd for Lines<'_, '_, T> {
         };
         let mut r = 0;
         if matrix.column_stride == 1 {
-            while r + 16 <= count {
-                let mut lines = [&matrix.data[..0]; 16];
-                for (i, line) in lines.iter_mut().enumerate() {
-                    *line = &row(r + i)[..depth];
-                }
-                // The other memory: it is needed soon, and lies in too many places to be foreseen.
-                let ahead = 16usize.wrapping_mul(matrix.row_stride);
-                if !interleave_sixteen(simd, lines, ahead, width, r, panel) {
-                    break;
-                }
-                r += 16;
+            macro_rules! interleave_all {
+                ($N:literal) => {
+                    while r + $N <= count {
+                        // Mapped arrays of many would be a call.
+                        let mut lines = [&matrix.data[..0]; $N];
+                        for (i, line) in lines.iter_mut().enumerate() {
+                            *line = &row(r + i)[..depth];
+                        }
+                        // The other memory: it is needed soon, and lies in too many places to be foreseen.
+                        let ahead = usize::wrapping_mul($N, matrix.row_stride);
+                        if !interleave_many::<T, S, $N>(simd, lines, ahead, width, r, panel) {
+                            break;
+                        }
+                        r += $N;
+                    }
+                };
             }
+            interleave_all!(16);
+            interleave_all!(8);
             while r + 4 <= count {
                 let lines = [row(r), row(r + 1), row(r + 2), row(r + 3)];
                 interleave(simd, lines.map(|line| &line[..depth]), width, r, panel);
@@ -407,23 +417,19 @@ impl<T: Lanes> WithSimd for Lines<'_, '_, T> {
     }
 }
 
-/// Writes sixteen rows to the places from `at` on of each term, if there are instructions for that.
+/// Writes `N` rows to the places from `at` on of each term, if there are instructions for that.
 /// Meanwhile elements so far `ahead` are asked for.
 #[inline(always)]
-fn interleave_sixteen<T: Lanes, S: Simd>(
+fn interleave_many<T: Lanes, S: Simd, const N: usize>(
     simd: S,
-    rows: [&[T]; 16],
+    rows: [&[T]; N],
     ahead: usize,
     width: usize,
     at: usize,
     panel: &mut [T],
 ) -> bool {
-    if T::transpose_sixteen(simd, [[T::zeroed(); 4]; 16]).is_none() {
-        return false;
-    }
     let count = rows[0].len() / 4;
-    // Mapped arrays of sixteen would be a call.
-    let mut blocks = [&[] as &[[T; 4]]; 16];
+    let mut blocks = [&[] as &[[T; 4]]; N];
     for (blocks, row) in blocks.iter_mut().zip(&rows) {
         *blocks = &row.as_chunks::<4>().0[..count];
     }
@@ -434,11 +440,13 @@ fn interleave_sixteen<T: Lanes, S: Simd>(
                 prefetch(block.as_ptr().cast::<T>(), ahead.wrapping_add(4 * l));
             }
         }
-        let mut rows = [[T::zeroed(); 4]; 16];
+        let mut rows = [[T::zeroed(); 4]; N];
         for (row, block) in rows.iter_mut().zip(&blocks) {
             *row = block[l];
         }
-        let columns = T::transpose_sixteen(simd, rows).unwrap_or([[T::zeroed(); 16]; 4]);
+        let Some(columns) = T::transpose_many(simd, rows) else {
+            return false;
+        };
         for (column, out) in columns.iter().zip(out.chunks_exact_mut(width)) {
             if let Some(out) = out[at..].first_chunk_mut() {
                 *out = *column;
@@ -446,7 +454,7 @@ fn interleave_sixteen<T: Lanes, S: Simd>(
         }
     }
     for (l, out) in terms.into_remainder().chunks_exact_mut(width).enumerate() {
-        for (out, row) in out[at..at + 16].iter_mut().zip(&rows) {
+        for (out, row) in out[at..at + N].iter_mut().zip(&rows) {
             *out = row[4 * count + l];
         }
     }

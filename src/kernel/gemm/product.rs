@@ -241,6 +241,7 @@ pub(super) fn run_few<T: Lanes>(
             let tile = TileSize {
                 rows: m,
                 columns: 32,
+                lanes: 32,
             };
             let Some(parts) = or_refuse(Part::cut(c, [m, n], 0, tile, count)) else {
                 return;
@@ -259,7 +260,13 @@ pub(super) fn run<T: Lanes>(
     how: How<'_, T>,
 ) {
     let (m, k, n) = (a.rows(), a.columns(), b.columns());
-    let tile = TileSize::of::<T>(arch);
+    let mut tile = TileSize::of::<T>(arch);
+    match b {
+        Right::Packed(packed) => tile.columns = packed.width(),
+        Right::Panels(panels) => tile.columns = panels.width(tile),
+        Right::Matrix(_) => {}
+    }
+    let whole = |columns: usize| (columns / tile.columns).max(1) * tile.columns;
     let matrix;
     let plan = Plan {
         arch,
@@ -275,10 +282,9 @@ pub(super) fn run<T: Lanes>(
         },
         terms: k.div_ceil(k.div_ceil(TERMS)),
         // Panels that few rows are multiplied with stay in a near cache.
-        strip: if m <= 2 * tile.rows {
-            (NEAR / k.min(TERMS) / tile.columns * tile.columns).clamp(tile.columns, COLUMNS)
-        } else {
-            COLUMNS
+        strip: match m <= 2 * tile.rows {
+            true => whole(NEAR / k.min(TERMS)).min(whole(COLUMNS)),
+            false => whole(COLUMNS),
         },
         n,
         how,
@@ -475,6 +481,7 @@ impl<T: Lanes> Plan<'_, T> {
                 rows: from..all.end.min(from + rows),
                 b,
                 columns: columns.start - b_start..columns.end - b_start,
+                width: self.tile.columns,
                 terms: count,
                 target: &mut part.target,
                 origin: [from - all.start, column],

@@ -5,6 +5,7 @@ use super::*;
 const TILE: TileSize = TileSize {
     rows: 12,
     columns: 32,
+    lanes: 16,
 };
 
 /// The parts of a result of this size, each element of which belongs to one of them; each begins with

@@ -8,13 +8,12 @@ use rayon::prelude::*;
 
 use super::lanes::dispatch;
 use super::tile::{Block, Columns, Side, Target, TileSize};
-use crate::kernel::scratch::{Line, or_refuse, try_zeroed};
+use crate::kernel::scratch::{Kept, or_refuse};
 
 /// Matrices of the same size, the left sides of as many products. The panels with the same rows of
 /// all matrices follow each other.
-#[derive(Clone)]
 pub(crate) struct PackedSeries {
-    memory: Vec<Line>,
+    memory: Kept,
     count: usize,
     rows: usize,
     columns: usize,
@@ -46,10 +45,9 @@ impl PackedSeries {
         let arch = crate::kernel::simd::arch();
         let tile = TileSize::of::<f32>(arch);
         let elements = count * rows * columns;
-        let line = size_of::<Line>() / size_of::<f32>();
-        let mut memory = or_refuse(try_zeroed(elements.div_ceil(line)))?;
-        let all: &mut [f32] = bytemuck::cast_slice_mut(&mut memory);
-        all[..elements]
+        let mut memory = or_refuse(Kept::zeroed::<f32>(elements))?;
+        memory
+            .elements_mut::<f32>()
             .par_chunks_mut(tile.rows * count * columns)
             .enumerate()
             .for_each(|(i, out)| {
@@ -66,9 +64,14 @@ impl PackedSeries {
         })
     }
 
-    /// Columns of a panel of a right side.
-    pub(crate) fn width(&self) -> usize {
-        self.tile.columns
+    /// Columns of a panel of right sides that have about so many columns.
+    pub(crate) fn width(&self, columns: usize) -> usize {
+        self.tile.across(columns).columns
+    }
+
+    /// The elements of a vector.
+    pub(crate) fn lanes(&self) -> usize {
+        self.tile.lanes
     }
 
     /// Rows of a panel.
@@ -77,17 +80,17 @@ impl PackedSeries {
     }
 
     /// The product of some rows of matrix `index`, whole panels but for the last, with `columns`
-    /// columns, on the calling thread. `right` has a panel for each [`PackedSeries::width`] columns,
-    /// term after term; the result has rows of `columns` elements.
+    /// columns, on the calling thread. `right` has a panel for each `width` columns, a
+    /// [`PackedSeries::width`], term after term; the result has rows of `columns` elements.
     pub(crate) fn multiply(
         &self,
         index: usize,
         rows: Range<usize>,
         right: &[f32],
-        columns: usize,
+        [columns, width]: [usize; 2],
         out: &mut [f32],
     ) {
-        let data: &[f32] = bytemuck::cast_slice(&self.memory);
+        let data: &[f32] = self.memory.elements();
         let height = self.tile.rows;
         let outs = out.chunks_mut(height * columns);
         let place = |start: usize, index: usize| {
@@ -119,6 +122,7 @@ impl PackedSeries {
                     after,
                 ),
                 columns: 0..columns,
+                width,
                 terms: self.columns,
                 target: &mut Target::Rows(out, columns),
                 origin: [0, 0],

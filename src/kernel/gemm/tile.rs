@@ -8,22 +8,32 @@ use super::lanes::{Lanes, dispatch};
 use crate::kernel::simd::prefetch;
 use crate::tensor::LINE;
 
-/// Vectors side by side in a tile.
-pub(super) const VECTORS: usize = 2;
-
-/// The size of a tile whose sums, with the vectors they are made of, fill the registers.
+/// The size of a tile whose sums, with the vectors they are made of, fill the registers. Of the shapes
+/// that do, it is the one that reads least for each multiplication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct TileSize {
+pub(crate) struct TileSize {
     /// Rows.
     pub(super) rows: usize,
     /// Columns: those of a panel of the right side.
     pub(super) columns: usize,
+    /// The elements of a vector.
+    pub(super) lanes: usize,
 }
 
 impl TileSize {
     /// The size for the vectors of `arch`.
     pub(super) fn of<T: Lanes>(arch: Arch) -> Self {
         dispatch(arch, Measure(std::marker::PhantomData::<T>))
+    }
+
+    /// The size for so many columns: as many panels as these need, one as wide as the other.
+    pub(super) fn across(self, columns: usize) -> Self {
+        let vectors = columns.div_ceil(self.lanes).max(1);
+        let panels = vectors.div_ceil(self.columns / self.lanes);
+        Self {
+            columns: vectors.div_ceil(panels) * self.lanes,
+            ..self
+        }
     }
 }
 
@@ -35,8 +45,9 @@ impl<T: Lanes> WithSimd for Measure<T> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> TileSize {
         TileSize {
-            rows: if many_registers::<S>() { 12 } else { 6 },
-            columns: VECTORS * T::lanes::<S>(),
+            rows: height::<S>(),
+            columns: if many_registers::<S>() { 3 } else { 2 } * T::lanes::<S>(),
+            lanes: T::lanes::<S>(),
         }
     }
 }
@@ -44,6 +55,12 @@ impl<T: Lanes> WithSimd for Measure<T> {
 #[inline(always)]
 fn many_registers<S: Simd>() -> bool {
     S::REGISTER_COUNT >= 32
+}
+
+/// The rows of a tile.
+#[inline(always)]
+fn height<S: Simd>() -> usize {
+    if many_registers::<S>() { 8 } else { 6 }
 }
 
 /// One side of a product, packed: panels of a few rows (or columns), term after term.
@@ -102,6 +119,8 @@ pub(super) struct Block<'a, 'c, T> {
     pub(super) b: Columns<'a, T>,
     /// Columns of the right side; the first begins a panel.
     pub(super) columns: Range<usize>,
+    /// The columns of a panel: whole vectors, and as many as a tile can have where lines are not packed.
+    pub(super) width: usize,
     /// Terms to add up.
     pub(super) terms: usize,
     /// Where the result goes.
@@ -122,16 +141,17 @@ impl<T: Lanes> WithSimd for Block<'_, '_, T> {
             rows,
             mut b,
             columns,
+            width: size,
             terms,
             target,
             origin,
             add,
         } = self;
-        let size = VECTORS * T::lanes::<S>();
         let mut tiles = Tiles {
             a,
             rows,
             columns: columns.clone(),
+            size,
             terms,
             target,
             origin,
@@ -162,7 +182,11 @@ impl<T: Lanes> WithSimd for Block<'_, '_, T> {
                         0
                     } else {
                         let (tile, rows) = tiles.tile::<S>(0, j, next);
-                        tile.of_lines::<S>(simd, rows, lines, panel);
+                        if many_registers::<S>() {
+                            tile.of_lines::<S, 3>(simd, rows, lines, panel);
+                        } else {
+                            tile.of_lines::<S, 2>(simd, rows, lines, panel);
+                        }
                         1
                     };
                     (first, &*panel, next)
@@ -178,6 +202,8 @@ struct Tiles<'a, 't, 'c, T> {
     a: Side<'a, T>,
     rows: Range<usize>,
     columns: Range<usize>,
+    /// The columns of a panel.
+    size: usize,
     terms: usize,
     target: &'t mut Target<'c, T>,
     origin: [usize; 2],
@@ -193,17 +219,17 @@ impl<'c, T: Lanes> Tiles<'_, '_, 'c, T> {
         j: usize,
         (next, stride): (&'n [T], usize),
     ) -> (Tile<'n, 'n, 'c, T>, usize) {
-        let height = if many_registers::<S>() { 12 } else { 6 };
+        let (height, size) = (height::<S>(), self.size);
         let rows = (self.rows.len() - i * height).min(height);
         let tile = Tile {
             a: self.a.panel(self.rows.start + i * height, rows, self.terms),
-            ahead: Ahead::new(next, stride, i, VECTORS * T::lanes::<S>()),
+            ahead: Ahead::new(next, stride, i, size),
             target: self.target,
             at: [
                 self.origin[0] + i * height,
                 self.origin[1] + j - self.columns.start,
             ],
-            width: (self.columns.end - j).min(VECTORS * T::lanes::<S>()),
+            width: (self.columns.end - j).min(size),
             add: self.add,
         };
         (tile, rows)
@@ -212,13 +238,14 @@ impl<'c, T: Lanes> Tiles<'_, '_, 'c, T> {
     /// The tiles from one on that start with column `j`, whose panel is this.
     #[inline(always)]
     fn from<S: Simd>(&mut self, simd: S, first: usize, j: usize, panel: &[T], next: (&[T], usize)) {
-        let height = if many_registers::<S>() { 12 } else { 6 };
-        for i in first..self.rows.len().div_ceil(height) {
+        let vectors = self.size / T::lanes::<S>();
+        for i in first..self.rows.len().div_ceil(height::<S>()) {
             let (tile, rows) = self.tile::<S>(i, j, next);
-            if tile.width > T::lanes::<S>() {
-                tile.of_rows::<S, 2>(simd, rows, panel);
-            } else {
-                tile.of_rows::<S, 1>(simd, rows, panel);
+            match tile.width.div_ceil(T::lanes::<S>()) {
+                1 => tile.of_rows::<S, 1>(simd, rows, panel, vectors),
+                2 => tile.of_rows::<S, 2>(simd, rows, panel, vectors),
+                _ if many_registers::<S>() => tile.of_rows::<S, 3>(simd, rows, panel, vectors),
+                _ => {}
             }
         }
     }
@@ -251,12 +278,14 @@ impl<'a, T> Ahead<'a, T> {
 /// more than the first holds, and what foresees reads is behind where they are read so fast.
 const SOON: usize = 16;
 
-/// Asks for what a panel has [`SOON`] terms after one.
+/// Asks for what a panel of so many elements a term has [`SOON`] terms after some of them.
 #[inline(always)]
-fn soon<E, const N: usize>(term: &[E; N]) {
-    prefetch(std::ptr::from_ref(term), SOON);
-    if size_of::<[E; N]>() > LINE {
-        prefetch(term.as_ptr(), SOON * N + N - 1);
+fn soon<E, const N: usize>(some: &[E; N], pitch: usize) {
+    for at in (0..size_of::<[E; N]>()).step_by(LINE) {
+        prefetch(
+            some.as_ptr().cast::<u8>(),
+            SOON * pitch * size_of::<E>() + at,
+        );
     }
 }
 
@@ -275,24 +304,24 @@ struct Tile<'a, 't, 'c, T> {
 impl<'a, T: Lanes> Tile<'a, '_, '_, T> {
     /// A tile of up to `N` vectors a row.
     #[inline(always)]
-    fn of_rows<S: Simd, const N: usize>(self, simd: S, rows: usize, panel: &[T]) {
+    fn of_rows<S: Simd, const N: usize>(self, simd: S, rows: usize, panel: &[T], vectors: usize) {
         macro_rules! tile {
             ($($R:literal)+) => {
                 match rows {
-                    $($R => return self.panel::<S, $R, N>(simd, panel),)+
+                    $($R => return self.panel::<S, $R, N>(simd, panel, vectors),)+
                     _ => {}
                 }
             };
         }
         if many_registers::<S>() {
-            tile!(7 8 9 10 11 12);
+            tile!(7 8);
         }
         tile!(1 2 3 4 5 6);
     }
 
-    /// A tile of whole vectors.
+    /// A tile of `N` whole vectors a row.
     #[inline(always)]
-    fn of_lines<'b, S: Simd>(
+    fn of_lines<'b, S: Simd, const N: usize>(
         self,
         simd: S,
         rows: usize,
@@ -304,31 +333,40 @@ impl<'a, T: Lanes> Tile<'a, '_, '_, T> {
         macro_rules! tile {
             ($($R:literal)+) => {
                 match rows {
-                    $($R => return self.lines::<S, $R>(simd, lines, panel),)+
+                    $($R => return self.lines::<S, $R, N>(simd, lines, panel),)+
                     _ => {}
                 }
             };
         }
         if many_registers::<S>() {
-            tile!(7 8 9 10 11 12);
+            tile!(7 8);
         }
         tile!(1 2 3 4 5 6);
     }
 
-    /// A tile of `R` rows and up to `N` vectors.
+    /// A tile of `R` rows and up to `N` of the vectors that a panel has for each term.
     #[inline(always)]
-    fn panel<S: Simd, const R: usize, const N: usize>(mut self, simd: S, panel: &[T]) {
+    fn panel<S: Simd, const R: usize, const N: usize>(
+        mut self,
+        simd: S,
+        panel: &[T],
+        vectors: usize,
+    ) {
         let a = self.a.as_chunks::<R>().0;
-        let b = T::vectors::<S>(panel).0.as_chunks::<VECTORS>().0;
+        let b = T::vectors::<S>(panel).0.chunks_exact(vectors);
         let mut sums = [[T::splat(simd, T::zeroed()); N]; R];
         let Ahead { data, stride } = self.ask::<R>();
         let mut next = 0usize;
         for (a, b) in a.iter().zip(b) {
-            prefetch(data.as_ptr(), next);
-            prefetch(data.as_ptr(), next.wrapping_add(T::lanes::<S>()));
+            for v in 0..N {
+                prefetch(data.as_ptr(), next.wrapping_add(v * T::lanes::<S>()));
+            }
             next = next.wrapping_add(stride);
-            soon(a);
-            soon(b);
+            let Some(b) = b.first_chunk::<N>() else {
+                break;
+            };
+            soon(a, R);
+            soon(b, vectors);
             for i in 0..R {
                 let x = T::splat(simd, a[i]);
                 for v in 0..N {
@@ -341,7 +379,7 @@ impl<'a, T: Lanes> Tile<'a, '_, '_, T> {
 
     /// A tile of `R` rows, whose panel of the right side is written on the way.
     #[inline(always)]
-    fn lines<'b, S: Simd, const R: usize>(
+    fn lines<'b, S: Simd, const R: usize, const N: usize>(
         mut self,
         simd: S,
         lines: impl Iterator<Item = &'b [T]>,
@@ -350,21 +388,22 @@ impl<'a, T: Lanes> Tile<'a, '_, '_, T> {
         T: 'b,
     {
         let a = self.a.as_chunks::<R>().0;
-        let panel = T::vectors_mut::<S>(panel).0.as_chunks_mut::<VECTORS>().0;
-        let mut sums = [[T::splat(simd, T::zeroed()); VECTORS]; R];
+        let panel = T::vectors_mut::<S>(panel).0.as_chunks_mut::<N>().0;
+        let mut sums = [[T::splat(simd, T::zeroed()); N]; R];
         let Ahead { data, stride } = self.ask::<R>();
         let mut next = 0usize;
         for ((a, out), line) in a.iter().zip(panel).zip(lines) {
-            prefetch(data.as_ptr(), next);
-            prefetch(data.as_ptr(), next.wrapping_add(T::lanes::<S>()));
+            for v in 0..N {
+                prefetch(data.as_ptr(), next.wrapping_add(v * T::lanes::<S>()));
+            }
             next = next.wrapping_add(stride);
-            soon(a);
-            let (line, _) = T::vectors::<S>(line);
-            let b = [line[0], line[1]];
+            soon(a, R);
+            let mut b = [T::splat(simd, T::zeroed()); N];
+            b.copy_from_slice(&T::vectors::<S>(line).0[..N]);
             *out = b;
             for i in 0..R {
                 let x = T::splat(simd, a[i]);
-                for v in 0..VECTORS {
+                for v in 0..N {
                     sums[i][v] = T::mul_add(simd, x, b[v], sums[i][v]);
                 }
             }

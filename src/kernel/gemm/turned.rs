@@ -21,9 +21,9 @@ const MUCH: usize = 1 << 16;
 /// vectors would be empty otherwise, and turning its result costs little beside its sums.
 pub(crate) fn turns<T: Lanes>([m, k, n]: [usize; 3]) -> bool {
     let tile = TileSize::of::<T>(crate::kernel::simd::arch());
-    let lanes = tile.columns / 2;
+    let lanes = tile.lanes;
     let (straight, turned) = (n.next_multiple_of(lanes) * m, m.next_multiple_of(lanes) * n);
-    n <= 4 * tile.columns && m >= tile.columns && k >= 64 && straight * 8 > turned * 9
+    n <= 8 * lanes && m >= 2 * lanes && k >= 64 && straight * 8 > turned * 9
 }
 
 /// `c = a * b`, where the columns of `turned` are the rows of `a`. The rows of `c` follow each other.
@@ -50,7 +50,10 @@ pub(crate) fn product_turned<T: Lanes>(
         return;
     }
     let arch = turned.arch();
-    let tile = TileSize::of::<T>(arch);
+    let tile = TileSize {
+        columns: turned.width(),
+        ..TileSize::of::<T>(arch)
+    };
     let work = m.saturating_mul(k).saturating_mul(n);
     let threads = match alone || work <= SMALL {
         true => 1,
@@ -97,6 +100,7 @@ pub(crate) fn product_turned<T: Lanes>(
                             (&[], 0),
                         ),
                         columns: first_row..first_row + height,
+                        width: tile.columns,
                         terms: terms.min(k - first),
                         target: &mut Target::Rows(sums, height),
                         origin: [0, 0],

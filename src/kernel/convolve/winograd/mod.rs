@@ -157,15 +157,19 @@ impl Plan<'_> {
         &self.data[image * size..][..size]
     }
 
+    /// The tiles of a panel.
+    fn width(&self) -> usize {
+        self.filters.packed.width(self.tiles.count())
+    }
+
     /// The elements that the transformed data of some tiles take.
     fn transformed(&self, points: usize, tiles: usize) -> usize {
-        points * tiles.next_multiple_of(self.filters.packed.width()) * self.sizes.channels
+        points * tiles.next_multiple_of(self.width()) * self.sizes.channels
     }
 
     /// A band, on this thread.
     fn band<P: Points<M, N>, const M: usize, const N: usize>(&self, mut band: Band<'_>) {
-        let packed = &self.filters.packed;
-        let width = packed.width();
+        let width = self.width();
         let most = (BLOCK / (N * N * self.sizes.channels * width)).max(1) * width;
         let all = band.rows.start * self.tiles.across..band.rows.end * self.tiles.across;
         let blocks = all.len().div_ceil(most);
@@ -220,7 +224,7 @@ impl Plan<'_> {
         threads: usize,
     ) {
         let range = 0..self.tiles.count();
-        let (data, width) = (self.image(image), self.filters.packed.width());
+        let (data, width) = (self.image(image), self.width());
         let channels = self.sizes.channels.div_ceil(2 * threads);
         let plane = self.tiles.y.input * self.tiles.x.input;
         let lines = input::lines(&self.tiles, range.clone(), M);
@@ -281,7 +285,7 @@ impl Plan<'_> {
             data,
             lines,
             outs,
-            width: self.filters.packed.width(),
+            width: self.width(),
             points: PhantomData,
         };
         dispatch(arch(), input);
@@ -295,10 +299,10 @@ impl Plan<'_> {
         outs: &mut [&mut [f32]],
     ) {
         let packed = &self.filters.packed;
-        let width = packed.width();
+        let width = self.width();
         let (filters, tiles) = (part.filters.len(), part.range.len());
         // Whole vectors of tiles.
-        let count = tiles.next_multiple_of(width / 2);
+        let count = tiles.next_multiple_of(packed.lanes());
         let panels = tiles.div_ceil(width) * self.sizes.channels * width;
         let pitch = filters * count;
         let runs = self.tiles.runs(part.range.clone());
@@ -309,7 +313,7 @@ impl Plan<'_> {
                 .chunks_exact_mut(pitch)
                 .zip(right.chunks_exact(panels));
             for (index, (out, right)) in points.enumerate() {
-                packed.multiply(index, part.filters.clone(), right, count, out);
+                packed.multiply(index, part.filters.clone(), right, [count, width], out);
             }
             for (i, (filter, out)) in part.filters.clone().zip(outs).enumerate() {
                 let output = Output::<P, M, N> {
