@@ -268,7 +268,7 @@ mod tests {
         });
         with_scratch(0, |none: &mut [f64]| assert!(none.is_empty()));
         with_scratch(KEPT_LINES * 4, |all: &mut [f64]| {
-            assert_eq!(all.len(), KEPT_LINES * 4)
+            assert_eq!(all.len(), KEPT_LINES * 4);
         });
     }
 }
