@@ -86,3 +86,22 @@ fn every_thread_has_as_many_parts() {
         assert_eq!(before, 4 * threads);
     }
 }
+
+#[test]
+fn panels_are_no_more_than_needed_and_as_wide_as_each_other() {
+    for most in 1..=3 {
+        let tile = TileSize {
+            columns: most * 16,
+            ..TILE
+        };
+        for columns in 1..400usize {
+            let width = tile.across(columns).columns;
+            let panels = columns.div_ceil(width);
+            assert_eq!(panels, columns.div_ceil(tile.columns), "{columns}");
+            assert!(width.is_multiple_of(16) && width <= tile.columns);
+            // Narrower ones would be more.
+            assert!(width == 16 || columns.div_ceil(width - 16) > panels);
+        }
+        assert_eq!(tile.across(0).columns, 16);
+    }
+}
