@@ -8,8 +8,8 @@ use super::window::{Axis, Window};
 /// Elements that stay in the nearest cache.
 const NEAR: usize = 5 << 10;
 
-/// Elements of a band with the fewest rows of windows, at most.
-const LARGEST: usize = 1 << 17;
+/// Elements along an axis, at most.
+const LONGEST: usize = 1 << 17;
 
 /// Rows whose distance is a multiple of so many elements push each other out of the cache.
 const CLASH: usize = 512;
@@ -30,7 +30,7 @@ impl Phases {
     /// `None` if windows reach too far.
     fn new(axis: Axis) -> Option<Self> {
         let reach = axis.kernel.checked_mul(axis.dilation)?;
-        if reach == 0 || reach.max(axis.output).max(axis.pad) > LARGEST {
+        if reach == 0 || reach.max(axis.output).max(axis.pad) > LONGEST {
             return None;
         }
         let mut used: SmallVec<[usize; 4]> = SmallVec::new();
@@ -71,8 +71,8 @@ pub(crate) struct Layout {
 impl Layout {
     /// The layout for the last two axes of a window, in bands of a multiple of `block` rows of
     /// windows. `planes` of them are used together.
-    /// `None` if too much would be padded.
-    pub(crate) fn new(window: &Window, block: usize, planes: usize) -> Option<Self> {
+    /// `None` if those with the fewest rows have more than so many elements.
+    pub(crate) fn new(window: &Window, block: usize, planes: usize, most: usize) -> Option<Self> {
         let [_, y, x] = window.axes().map(Phases::new);
         let (y, x) = (y?, x?);
         let mut pitch = x.reach(x.axis.output);
@@ -85,7 +85,7 @@ impl Layout {
         }
         let line = pitch.checked_mul(x.used.len() * y.used.len())?;
         let lines = y.reach(block).checked_mul(planes)?;
-        if line.checked_mul(lines)? > LARGEST {
+        if line.checked_mul(lines)? > most {
             return None;
         }
         let near = NEAR / planes.max(1) / line;

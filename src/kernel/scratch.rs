@@ -6,7 +6,7 @@ use bytemuck::{Pod, Zeroable};
 
 use crate::limits;
 use crate::op::OpError;
-use crate::tensor::{Buffer, LINE};
+use crate::tensor::Buffer;
 
 fn refused<T>(len: usize) -> OpError {
     let bytes = len.saturating_mul(size_of::<T>());
@@ -148,15 +148,8 @@ pub(crate) fn or_refuse<T>(made: Result<T, OpError>) -> Option<T> {
     made.ok()
 }
 
-/// A line of the cache: memory begins with one, so that no vector lies in two.
-#[derive(Debug, Clone, Copy, Pod, Zeroable)]
-#[repr(C, align(64))]
-pub(crate) struct Line([u64; LINE / 8]);
-
-const _: () = assert!(align_of::<Line>() == LINE);
-
-/// Memory for what is read again and again, such as packed weights. It begins with a line of the cache,
-/// and has large pages if there is much of it.
+/// Memory for what is read again and again, such as packed sides of products. It begins with a line of
+/// the cache if there are several, and has large pages if there is much of it.
 pub(crate) struct Kept(Buffer);
 
 impl Kept {
@@ -170,6 +163,11 @@ impl Kept {
         buffer.map(Self).ok_or_else(|| refused::<T>(elements))
     }
 
+    /// How many bytes there are.
+    fn len(&self) -> usize {
+        self.0.bytes().len()
+    }
+
     /// What it holds.
     pub(crate) fn elements<T: Pod>(&self) -> &[T] {
         bytemuck::cast_slice(self.0.bytes())
@@ -181,35 +179,35 @@ impl Kept {
     }
 }
 
-/// Lines kept for the next call; more is given back.
-const KEPT_LINES: usize = 1 << 17;
+/// Bytes kept for the next call; more is given back.
+const MOST_KEPT: usize = 8 << 20;
 
 /// How many calls inside one another have memory that is kept.
 const DEPTH: usize = 3;
 
 thread_local! {
     /// The memory of the outermost call comes last, so that each finds its own again.
-    static MEMORY: RefCell<Vec<Vec<Line>>> = const { RefCell::new(Vec::new()) };
+    static MEMORY: RefCell<Vec<Kept>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Calls `f` with `len` unspecified elements, which begin with a line of the cache. A call inside it,
-/// or one of other work that the thread is given while `f` waits, gets other memory. Where there is
-/// none `f` is not called, and [`limits::watch`] tells it.
+/// Calls `f` with `len` unspecified elements of memory as [`Kept`]. A call inside it, or one of other
+/// work that the thread is given while `f` waits, gets other memory. Where there is none `f` is not
+/// called, and [`limits::watch`] tells it.
 pub(crate) fn with_scratch<T: Pod, R: Default>(len: usize, f: impl FnOnce(&mut [T]) -> R) -> R {
-    let mut memory = MEMORY.with_borrow_mut(Vec::pop).unwrap_or_default();
-    let lines = len
-        .saturating_mul(size_of::<T>())
-        .div_ceil(size_of::<Line>());
-    if memory.len() < lines {
-        // Nothing of the old is copied.
-        drop(memory);
-        let Some(fresh) = or_refuse(try_zeroed(lines)) else {
-            return R::default();
-        };
-        memory = fresh;
-    }
-    let result = f(&mut bytemuck::cast_slice_mut(&mut memory[..lines])[..len]);
-    if memory.len() <= KEPT_LINES {
+    let bytes = len.saturating_mul(size_of::<T>());
+    let mut memory = match MEMORY.with_borrow_mut(Vec::pop) {
+        Some(memory) if memory.len() >= bytes => memory,
+        less => {
+            // Nothing of the old is copied.
+            drop(less);
+            let Some(fresh) = or_refuse(Kept::zeroed::<T>(len)) else {
+                return R::default();
+            };
+            fresh
+        }
+    };
+    let result = f(bytemuck::cast_slice_mut(&mut memory.0.bytes_mut()[..bytes]));
+    if memory.len() <= MOST_KEPT {
         MEMORY.with_borrow_mut(|kept| {
             if kept.len() < DEPTH {
                 kept.push(memory);
@@ -267,8 +265,8 @@ mod tests {
             assert_eq!(outer, [1.0; 5]);
         });
         with_scratch(0, |none: &mut [f64]| assert!(none.is_empty()));
-        with_scratch(KEPT_LINES * 4, |all: &mut [f64]| {
-            assert_eq!(all.len(), KEPT_LINES * 4);
+        with_scratch(MOST_KEPT / 4, |all: &mut [f64]| {
+            assert_eq!(all.len(), MOST_KEPT / 4);
         });
     }
 }

@@ -136,6 +136,12 @@ pub trait Op: Any + Debug + Send + Sync {
         None
     }
 
+    /// The operation with its first `count` outputs alone, if the others take work. A compiled model
+    /// asks for it where nobody reads these.
+    fn first_outputs(&self, _count: usize) -> Option<Box<dyn Op>> {
+        None
+    }
+
     /// Whether [`Op::eval_finishing`] calls `finish` where it pays. Asked of operations whose output
     /// 0 is `f32`.
     fn finishes(&self) -> bool {

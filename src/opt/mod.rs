@@ -14,6 +14,7 @@ mod fuse;
 mod joined;
 mod operand;
 mod pack;
+mod trim;
 mod weights;
 
 use draft::Draft;
@@ -35,6 +36,7 @@ pub(crate) fn prepare(graphs: &[Graph], facts: &Facts, budget: Budget) -> (Vec<G
     let mut left = budget.folded_bytes;
     let drafts = Draft::all(graphs, facts).map(|mut draft| {
         weights::weights(&mut draft);
+        trim::trim(&mut draft);
         fold::fold(&mut draft, &mut left, &|_| false);
         pack::pack(&mut draft);
         draft

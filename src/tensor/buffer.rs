@@ -67,8 +67,8 @@ enum Memory {
         start: usize,
         count: usize,
     },
-    /// Large memory, in pages as large as the system has.
-    Pages(MmapMut),
+    /// Large memory, in pages as large as the system has, and where in it the bytes are.
+    Pages(MmapMut, Range<usize>),
 }
 
 /// What lies in several lines of the cache begins with one: a vector that begins elsewhere may lie in
@@ -81,15 +81,17 @@ pub(crate) const LINE: usize = 64;
 /// Bytes of a word.
 const WORD: usize = size_of::<u128>();
 
-/// From this size on, the first touch of memory in small pages costs more than asking the system
-/// for large ones.
-const LARGE: usize = 4 << 20;
+/// Bytes of a large page. In these, the first touch of memory costs less, and so does finding where it
+/// is: what is read as fast as a product reads its sides is waited for.
+const PAGE: usize = 2 << 20;
+
+/// Bytes that are worth a large page.
+const LARGE: usize = PAGE / 8 * 5;
 
 impl Buffer {
     /// Zeroed bytes. Large ones come from the system as untouched zero pages.
     pub(crate) fn zeroed(len: usize) -> Result<Self, TryReserveError> {
-        if let Some(pages) = large_pages(len) {
-            let memory = Memory::Pages(pages);
+        if let Some(memory) = large_pages(len) {
             return Ok(Self { memory, len });
         }
         // `try_zeroed_vec` does not tell why it failed; ask for a reason worth showing.
@@ -118,7 +120,7 @@ impl Buffer {
     pub(crate) fn bytes(&self) -> &[u8] {
         let all = match &self.memory {
             Memory::Words { words, start, .. } => bytemuck::cast_slice(&words[*start..]),
-            Memory::Pages(pages) => pages,
+            Memory::Pages(pages, range) => &pages[range.clone()],
         };
         &all[..self.len]
     }
@@ -126,7 +128,7 @@ impl Buffer {
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         let all = match &mut self.memory {
             Memory::Words { words, start, .. } => bytemuck::cast_slice_mut(&mut words[*start..]),
-            Memory::Pages(pages) => &mut pages[..],
+            Memory::Pages(pages, range) => &mut pages[range.clone()],
         };
         &mut all[..self.len]
     }
@@ -135,7 +137,7 @@ impl Buffer {
     pub(super) fn capacity(&self) -> usize {
         match &self.memory {
             Memory::Words { count, .. } => count * WORD,
-            Memory::Pages(pages) => pages.len(),
+            Memory::Pages(_, range) => range.len(),
         }
     }
 
@@ -147,15 +149,23 @@ impl Buffer {
 }
 
 /// Zero pages for a large buffer, if there are any to be had.
-fn large_pages(len: usize) -> Option<MmapMut> {
+fn large_pages(len: usize) -> Option<Memory> {
     if len < LARGE || !cfg!(target_os = "linux") {
         return None;
     }
-    let pages = MmapMut::map_anon(len).ok()?;
+    // The rest is a large page as well if it fills most of one.
+    let len = match len % PAGE {
+        rest if rest < LARGE => len,
+        rest => len.checked_add(PAGE - rest)?,
+    };
+    // Pages that are not touched are no memory.
+    let pages = MmapMut::map_anon(len.checked_add(PAGE)?).ok()?;
+    let address = pages.as_ptr().addr();
+    let start = address.next_multiple_of(PAGE) - address;
     #[cfg(target_os = "linux")]
     // Without large pages it is memory like any other.
-    let _ = pages.advise(memmap2::Advice::HugePage);
-    Some(pages)
+    let _ = pages.advise_range(memmap2::Advice::HugePage, start, len);
+    Some(Memory::Pages(pages, start..start + len))
 }
 
 #[cfg(test)]

@@ -42,12 +42,12 @@ struct Tap {
 
 /// Windows that follow each other in a row.
 #[derive(Debug, Clone, Copy)]
-struct Run {
-    row: [usize; 2],
-    first: usize,
-    last: usize,
+pub(super) struct Run {
+    pub(super) row: [usize; 2],
+    pub(super) first: usize,
+    pub(super) last: usize,
     /// Where in a row of the panel they begin.
-    to: usize,
+    pub(super) to: usize,
 }
 
 /// How the rows of a panel are written.
@@ -59,7 +59,7 @@ struct Moves {
 }
 
 /// The parts of rows of windows that some windows are.
-fn runs(window: &Window, windows: Range<usize>) -> SmallVec<[Run; 8]> {
+pub(super) fn runs(window: &Window, windows: Range<usize>) -> SmallVec<[Run; 8]> {
     let [_, y, x] = window.axes();
     let mut runs = SmallVec::new();
     let (mut row, mut first) = (windows.start / x.output, windows.start % x.output);

@@ -18,6 +18,9 @@ use crate::op::Finish;
 /// its column.
 const BLOCK: usize = 8;
 
+/// Elements of a band of all planes with the fewest rows of windows, at most.
+const LARGEST: usize = 1 << 17;
+
 /// Taps of a column, at most.
 const COLUMN: usize = 7;
 
@@ -87,7 +90,7 @@ impl Direct {
     /// How to apply filters of these sizes; `None` where this would not be fast.
     pub(crate) fn new(sizes: Sizes, window: &Window) -> Option<Self> {
         let [z, y, x] = window.axes();
-        let layout = Layout::new(window, BLOCK, sizes.channels * z.kernel)?;
+        let layout = Layout::new(window, BLOCK, sizes.channels * z.kernel, LARGEST)?;
         let lanes = lanes(arch());
         let by_rows = y.output.div_ceil(BLOCK) * x.output.div_ceil(lanes);
         let in_line = (layout.band() * layout.pitch()).div_ceil(lanes * BLOCK)
@@ -133,6 +136,8 @@ impl Direct {
             _ if m < FEW => channels < DEEP,
             [1, _] => m <= 2 * FEW && channels < DEEP && !self.window.is_pointwise(),
             _ if channels <= 2 * FEW => true,
+            // Columns of strided rows ask for more registers than there are.
+            [longer, shorter] if longer != shorter => m <= 2 * FEW,
             _ if width < 3 * VECTOR && !width.is_multiple_of(VECTOR) => m <= 4 * FEW,
             _ => m <= 8 * FEW,
         }

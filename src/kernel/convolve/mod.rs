@@ -6,6 +6,7 @@
 mod columns;
 mod depthwise;
 mod direct;
+mod laid;
 pub(crate) mod single;
 pub(crate) mod winograd;
 

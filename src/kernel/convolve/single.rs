@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use super::columns::Columns;
 use super::depthwise::Depthwise;
 use super::direct::Direct;
+use super::laid::Laid;
 use super::{Sizes, winograd};
 use crate::kernel::gemm::{
     How, Matrix, PackedLeft, PackedRight, Right, made, product, product_turned, turns,
@@ -110,18 +111,23 @@ pub(crate) fn convolve(
         let filters = (transformed, filters.data);
         return winograd::convolve(sizes, window, data, filters, out, finish);
     }
-    if let Some(direct) = Direct::new(sizes, window).filter(Direct::pays) {
+    let laid = Laid::new(sizes, window);
+    if laid.is_none()
+        && let Some(direct) = Direct::new(sizes, window).filter(Direct::pays)
+    {
         return direct.run(data, filters.data, out, finish);
     }
-    products(sizes, window, data, filters, out, finish);
+    products(sizes, window, data, filters, laid.as_ref(), out, finish);
 }
 
-/// A product of filters and patches for each group of each image.
+/// A product of filters and patches, from planes `laid` out if there are any, for each group of each
+/// image.
 fn products(
     sizes: Sizes,
     window: &Window,
     data: &[f32],
     filters: Filters<'_>,
+    laid: Option<&Laid>,
     out: &mut [f32],
     finish: Option<Finish<'_>>,
 ) {
@@ -139,16 +145,7 @@ fn products(
     let inputs = sizes.channels * window.inputs();
     let one = |image: usize, out: &mut [f32], alone: bool| {
         let group = image % sizes.groups;
-        let columns = Columns {
-            window,
-            channels: sizes.channels,
-            data: &data[image * inputs..][..inputs],
-        };
-        let right = if window.is_pointwise() || n == 1 && window.is_whole() {
-            Right::Matrix(Matrix::new(columns.data, k, n))
-        } else {
-            Right::Panels(&columns)
-        };
+        let data = &data[image * inputs..][..inputs];
         let shifted = |at: usize, part: &mut [f32]| {
             if let Some(finish) = finish {
                 finish(image * m * n + at, part);
@@ -160,7 +157,19 @@ fn products(
             ..How::default()
         };
         let packed = packed.map(|packed| &packed[group]);
-        filtered(packed, matrix(group), right, out, how);
+        let mut by = |right: Right<'_, f32>| filtered(packed, matrix(group), right, out, how);
+        if window.is_pointwise() || n == 1 && window.is_whole() {
+            by(Right::Matrix(Matrix::new(data, k, n)));
+        } else if let Some(laid) = laid {
+            laid.columns(data, |columns| by(Right::Panels(columns)));
+        } else {
+            let channels = sizes.channels;
+            by(Right::Panels(&Columns {
+                window,
+                channels,
+                data,
+            }));
+        }
     };
     if sizes.images() < MANY {
         let images = out.chunks_mut(m * n).enumerate();

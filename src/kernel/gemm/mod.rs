@@ -9,6 +9,7 @@ mod lanes;
 mod narrow;
 mod operand;
 mod pack;
+mod part;
 mod product;
 mod series;
 #[cfg(test)]

@@ -7,15 +7,11 @@ use rayon::prelude::*;
 
 use super::lanes::dispatch;
 use super::pack::pack_left;
-use super::tile::{Block, Columns, Side, Target, TileSize};
+use super::part::{Part, parts_for};
+use super::tile::{Block, Columns, Side, TileSize};
 use super::{How, Lanes, Left, Matrix, Panels, Right, few};
-use crate::kernel::scratch::{or_refuse, try_collect_ok, try_room, with_scratch};
+use crate::kernel::scratch::{or_refuse, with_scratch};
 use crate::limits::{self, Share};
-use crate::op::OpError;
-
-/// Terms that are added up at a time: a tile of the left side then lies in the nearest cache, and the
-/// result is not read and written too often.
-pub(super) const TERMS: usize = 384;
 
 /// Rows of the left side, and columns of the right, that lie in the second cache.
 const ROWS: usize = 240;
@@ -24,7 +20,9 @@ const COLUMNS: usize = 256;
 /// Elements of the right side that lie in a near cache, for few rows of the left.
 const NEAR: usize = 1 << 14;
 
-/// Elements of the left side that are packed at a time.
+/// Elements of the left side that are packed at a time: where the right side is packed already, what the
+/// second cache holds, otherwise more, for the right side is packed anew for each part.
+const LEFT_AT_HAND: usize = 1 << 17;
 const LEFT_ELEMENTS: usize = 1 << 20;
 
 /// Elements of the result that are finished at a time: they are in the second cache still.
@@ -59,141 +57,11 @@ struct Plan<'a, T> {
     how: How<'a, T>,
 }
 
-/// A part of the result.
-struct Part<'c, T> {
-    target: Target<'c, T>,
-    rows: Range<usize>,
-    columns: Range<usize>,
-    /// The position of its first element.
-    position: usize,
-}
-
-impl<'c, T> Part<'c, T> {
-    fn whole(c: &'c mut [T], m: usize, n: usize, position: usize) -> Self {
-        Self {
-            target: Target::Rows(c, n),
-            rows: 0..m,
-            columns: 0..n,
-            position,
-        }
-    }
-
-    /// About so many parts, of whole tiles.
-    fn cut(
-        c: &'c mut [T],
-        [m, n]: [usize; 2],
-        position: usize,
-        tile: TileSize,
-        count: usize,
-    ) -> Result<Vec<Self>, OpError> {
-        let width = n
-            .div_ceil(count)
-            .next_multiple_of(tile.columns)
-            .max(2 * tile.columns)
-            .min(n);
-        let across = n.div_ceil(width);
-        let height = m
-            .div_ceil(count.div_ceil(across))
-            .next_multiple_of(tile.rows)
-            .max(4 * tile.rows);
-        Self::cut_in(c, [m, n], position, [height, width])
-    }
-
-    /// About so many parts of a product whose right side is written by each part for itself: none
-    /// are above each other, unless the columns are too few to keep the threads busy, or there are
-    /// so many rows that it does not matter what is `cheap` to write. Whole rows are finished faster,
-    /// and those who take them next are often given the same.
-    fn cut_along(
-        c: &'c mut [T],
-        [m, n]: [usize; 2],
-        position: usize,
-        tile: TileSize,
-        [count, threads]: [usize; 2],
-        cheap: bool,
-    ) -> Result<Vec<Self>, OpError> {
-        let high = cheap && m >= 4 * tile.rows * threads;
-        let [height, width] = if high || n < count * tile.columns {
-            let height = m.div_ceil(threads.min(count));
-            [height.next_multiple_of(tile.rows), n]
-        } else {
-            [m, n.div_ceil(count).next_multiple_of(tile.columns)]
-        };
-        Self::cut_in(c, [m, n], position, [height, width])
-    }
-
-    fn cut_in(
-        c: &'c mut [T],
-        [m, n]: [usize; 2],
-        position: usize,
-        [height, width]: [usize; 2],
-    ) -> Result<Vec<Self>, OpError> {
-        let across = n.div_ceil(width);
-        let mut parts = try_room(m.div_ceil(height).saturating_mul(across))?;
-        for (i, c) in c.chunks_mut(height * n).enumerate() {
-            let rows = i * height..m.min((i + 1) * height);
-            let position = position + rows.start * n;
-            if across == 1 {
-                let target = Target::Rows(c, n);
-                parts.push(Self {
-                    target,
-                    rows,
-                    columns: 0..n,
-                    position,
-                });
-                continue;
-            }
-            let pieces = (0..across).map(|_| try_room(rows.len()));
-            let mut pieces = try_collect_ok::<Vec<&mut [T]>, _>(pieces)?;
-            for row in c.chunks_exact_mut(n) {
-                for (pieces, piece) in pieces.iter_mut().zip(row.chunks_mut(width)) {
-                    pieces.push(piece);
-                }
-            }
-            for (j, pieces) in pieces.into_iter().enumerate() {
-                parts.push(Self {
-                    target: Target::Pieces(pieces),
-                    rows: rows.clone(),
-                    columns: j * width..n.min((j + 1) * width),
-                    position: position + j * width,
-                });
-            }
-        }
-        Ok(parts)
-    }
-
-    /// Calls `finish` for some rows and columns of the part, in a result of `n` columns.
-    fn finish(&mut self, rows: Range<usize>, columns: Range<usize>, n: usize, how: How<'_, T>) {
-        let Some(finish) = how.finish else {
-            return;
-        };
-        let position = self.position + rows.start * n + columns.start;
-        match &mut self.target {
-            Target::Rows(data, _) if columns.len() == n => {
-                finish(position, &mut data[rows.start * n..rows.end * n]);
-            }
-            target => {
-                for (i, row) in rows.enumerate() {
-                    finish(position + i * n, target.row(row, columns.clone()));
-                }
-            }
-        }
-    }
-}
-
 /// The threads that are worth it for so much work.
 fn threads_for<T>(work: usize, how: &How<'_, T>) -> usize {
     match how.alone || work <= SMALL {
         true => 1,
         false => rayon::current_num_threads(),
-    }
-}
-
-/// Into how many parts so much work is cut: as many for each thread, so that all end at the same time,
-/// and no more than pay, for each begins anew and is finished in shorter pieces.
-pub(super) fn parts_for(work: usize, threads: usize) -> usize {
-    match work / (2 * SMALL) / threads {
-        0 => (work / (SMALL / 2)).clamp(1, threads),
-        each => each.min(4) * threads,
     }
 }
 
@@ -280,10 +148,10 @@ pub(super) fn run<T: Lanes>(
                 Source::Panels(&matrix)
             }
         },
-        terms: k.div_ceil(k.div_ceil(TERMS)),
+        terms: tile.terms(k),
         // Panels that few rows are multiplied with stay in a near cache.
         strip: match m <= 2 * tile.rows {
-            true => whole(NEAR / k.min(TERMS)).min(whole(COLUMNS)),
+            true => whole(NEAR / tile.terms(k)).min(whole(COLUMNS)),
             false => whole(COLUMNS),
         },
         n,
@@ -325,11 +193,15 @@ impl<T: Lanes> Plan<'_, T> {
         [count, threads]: [usize; 2],
     ) {
         let (n, k) = (self.n, self.k());
-        let most = (LEFT_ELEMENTS / self.terms).max(self.tile.rows);
+        let left = match &self.b {
+            Source::Packed(_) => LEFT_AT_HAND,
+            Source::Lines(_) | Source::Panels(_) => LEFT_ELEMENTS,
+        };
+        let most = (left / self.terms).max(self.tile.rows);
         let most = most / self.tile.rows * self.tile.rows;
         for from in all.clone().step_by(most) {
             let rows = from..all.end.min(from + most);
-            let depth = (LEFT_ELEMENTS / rows.len() / self.terms).max(1) * self.terms;
+            let depth = (left / rows.len() / self.terms).max(1) * self.terms;
             for first in (0..k).step_by(depth) {
                 let terms = first..k.min(first + depth);
                 let c = &mut c[(rows.start - all.start) * n..(rows.end - all.start) * n];

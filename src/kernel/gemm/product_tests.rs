@@ -1,6 +1,7 @@
 //! How products are cut into parts.
 
 use super::*;
+use crate::op::OpError;
 
 const TILE: TileSize = TileSize {
     rows: 12,

@@ -35,6 +35,14 @@ impl TileSize {
             ..self
         }
     }
+
+    /// How many of all terms are added up at a time: not so many that what a tile reads is far away, nor
+    /// so few that the result is read and written too often.
+    pub(super) fn terms(self, all: usize) -> usize {
+        // A panel of two vectors is to stay in the nearest cache; one of three cannot.
+        let most = if self.rows > 6 { 512 } else { 384 };
+        all.div_ceil(all.div_ceil(most))
+    }
 }
 
 struct Measure<T>(std::marker::PhantomData<T>);

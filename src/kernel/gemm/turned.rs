@@ -5,7 +5,8 @@ use rayon::prelude::*;
 
 use super::lanes::dispatch;
 use super::operand::Finish;
-use super::product::{SMALL, TERMS, parts_for};
+use super::part::parts_for;
+use super::product::SMALL;
 use super::tile::{Block, Columns, Side, Target, TileSize};
 use super::{Lanes, Matrix, PackedRight, Panels};
 use crate::kernel::scratch::with_scratch;
@@ -78,7 +79,7 @@ pub(crate) fn product_turned<T: Lanes>(
         } else {
             panels.chunks_mut(tile.rows * k).enumerate().for_each(write);
         }
-        let terms = k.div_ceil(k.div_ceil(TERMS));
+        let terms = tile.terms(k);
         let panels = &*panels;
         let part = |(i, c): (usize, &mut [T])| {
             let first_row = i * rows;

@@ -55,17 +55,22 @@ impl Op for MaxPoolOne {
     }
 
     fn eval(&self, io: Io<'_>) -> Result<(), OpError> {
-        let (data, out) = (io.inputs[0], &mut io.outputs[0]);
-        let (window, _) = self.window(data.shape(), out.shape())?;
-        in_lane!(data.element_type(), T => {
-            let data = real::<T>(data)?;
-            let data = data.as_slice()?;
-            fill::<T, _>(out, |out| {
-                pool::max(&window, data, out);
-                Ok(())
-            })
-        })
+        largest(self, io)
     }
+}
+
+/// Fills the first output.
+fn largest(op: &impl shape::Window, io: Io<'_>) -> Result<(), OpError> {
+    let (data, out) = (io.inputs[0], &mut io.outputs[0]);
+    let (window, _) = op.window(data.shape(), out.shape())?;
+    in_lane!(data.element_type(), T => {
+        let data = real::<T>(data)?;
+        let data = data.as_slice()?;
+        fill::<T, _>(out, |out| {
+            pool::max(&window, data, out);
+            Ok(())
+        })
+    })
 }
 
 /// The largest elements of windows, and their indices.
@@ -193,6 +198,27 @@ impl Op for MaxPool {
             self.bound(data.shape())?
         };
         in_lane!(data.element_type(), T => run::<T>(&window, bound, data, out, indices))
+    }
+
+    fn first_outputs(&self, count: usize) -> Option<Box<dyn Op>> {
+        (count == 1).then(|| Box::new(Elements(self.clone())) as Box<dyn Op>)
+    }
+}
+
+/// The largest elements of windows, without their indices.
+#[derive(Debug)]
+struct Elements(MaxPool);
+
+impl Op for Elements {
+    fn infer(&self, inputs: &[Input<'_>]) -> Result<Outputs, OpError> {
+        let mut outputs = self.0.infer(inputs)?;
+        outputs.truncate(1);
+        Ok(outputs)
+    }
+
+    fn eval(&self, io: Io<'_>) -> Result<(), OpError> {
+        ensure!(!self.0.kernel.is_empty(), "the kernel is not given");
+        largest(&self.0, io)
     }
 }
 

@@ -60,6 +60,9 @@ proptest! {
             }
             prop_assert_eq!((out[at], indices[at]), (best.0, best.1 % bound));
         }
+        let alone = op.first_outputs(1).expect("without indices");
+        let alone = run(&*alone, std::slice::from_ref(&data)).expect("as with indices");
+        prop_assert_eq!(&alone, &outputs[0]);
         prop_assert!(dynamic(&op, std::slice::from_ref(&data), mask).contains(outputs[0].shape()));
     }
 }

@@ -1,0 +1,209 @@
+//! The patches under a window as the columns of a matrix, taken from planes laid out by phase: for
+//! few channels, whose elements meet many taps.
+
+use std::ops::Range;
+
+use pulp::{Simd, WithSimd};
+use smallvec::SmallVec;
+
+use super::Sizes;
+use super::columns::runs;
+use crate::kernel::gemm::Panels;
+use crate::kernel::phases::{Layout, VECTOR};
+use crate::kernel::scratch::{or_refuse, try_room, with_scratch};
+use crate::kernel::simd::arch;
+use crate::kernel::window::Window;
+
+/// Elements of all planes of an image, at most: they stay in a cache.
+const MOST: usize = 1 << 20;
+
+/// Channels of a group up to which patches are taken from planes faster than from the data.
+const FEW: usize = 64;
+
+/// Filters of a group, and taps of each, from which products are faster than filters applied tap by
+/// tap.
+const FILTERS: usize = 24;
+const TAPS: usize = 100;
+
+/// How planes are laid out, and where what stands at each tap is.
+#[derive(Debug)]
+pub(super) struct Laid {
+    window: Window,
+    layout: Layout,
+    /// Where the element at each tap of each channel is for the first window.
+    offsets: Vec<usize>,
+}
+
+impl Laid {
+    /// `None` where this would not be fast.
+    pub(super) fn new(sizes: Sizes, window: &Window) -> Option<Self> {
+        let [z, y, x] = window.axes();
+        let taps = sizes.channels.checked_mul(window.taps())?;
+        let flat = z.kernel == 1 && z.output == 1 && z.input == 1 && z.pad == 0;
+        if sizes.channels > FEW || sizes.filters < FILTERS || taps < TAPS || !flat {
+            return None;
+        }
+        if window.is_pointwise() || window.inputs() == 0 {
+            return None;
+        }
+        let layout = Layout::new(window, y.output, sizes.channels, MOST)?;
+        let mut offsets = or_refuse(try_room(taps))?;
+        for channel in 0..sizes.channels {
+            for (ty, tx) in (0..y.kernel).flat_map(|ty| (0..x.kernel).map(move |tx| (ty, tx))) {
+                offsets.push(channel * layout.len() + layout.offset(ty, tx));
+            }
+        }
+        Some(Self {
+            window: *window,
+            layout,
+            offsets,
+        })
+    }
+
+    /// Calls `f` with the columns of an image's group.
+    pub(super) fn columns(&self, data: &[f32], f: impl FnOnce(&dyn Panels<f32>)) {
+        let [_, y, _] = self.window.axes();
+        let (inputs, len) = (self.window.inputs(), self.layout.len());
+        // Whole vectors are read.
+        let size = data.len() / inputs * len + VECTOR;
+        with_scratch(size, |planes: &mut [f32]| {
+            let channels = data.chunks_exact(inputs);
+            for (plane, laid) in channels.zip(planes.chunks_exact_mut(len)) {
+                self.layout.fill(plane, 0, y.output, Some(0.0), laid);
+            }
+            f(&LaidColumns { laid: self, planes });
+        });
+    }
+}
+
+/// A matrix with a row for each tap of each channel, and a column for each window.
+struct LaidColumns<'a> {
+    laid: &'a Laid,
+    planes: &'a [f32],
+}
+
+impl Panels<f32> for LaidColumns<'_> {
+    fn rows(&self) -> usize {
+        self.laid.offsets.len()
+    }
+
+    fn columns(&self) -> usize {
+        self.laid.window.outputs()
+    }
+
+    fn write(&self, rows: Range<usize>, columns: Range<usize>, width: usize, panel: &mut [f32]) {
+        let mut moves = SmallVec::new();
+        for run in runs(&self.laid.window, columns) {
+            let from = run.row[1] * self.laid.layout.pitch() + run.first;
+            for at in (0..run.last - run.first).step_by(VECTOR) {
+                moves.push([from + at, run.to + at]);
+            }
+        }
+        arch().dispatch(Write {
+            planes: self.planes,
+            offsets: &self.laid.offsets[rows],
+            moves,
+            width,
+            panel,
+        });
+    }
+}
+
+struct Write<'a> {
+    planes: &'a [f32],
+    /// Those of the rows of the panel.
+    offsets: &'a [usize],
+    /// From where vectors are moved, for the first offset, and to where in a row of the panel. What is
+    /// moved beyond the end of a row of windows is overwritten by what comes next.
+    moves: SmallVec<[[usize; 2]; 16]>,
+    width: usize,
+    panel: &'a mut [f32],
+}
+
+impl WithSimd for Write<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let mut start = 0;
+        for &offset in self.offsets {
+            for &[from, to] in &self.moves {
+                let from = &self.planes[offset + from..];
+                let to = &mut self.panel[start + to..];
+                if let (Some(from), Some(to)) = (from.first_chunk::<VECTOR>(), to.first_chunk_mut())
+                {
+                    *to = *from;
+                } else {
+                    to.copy_from_slice(&from[..to.len()]);
+                }
+            }
+            start += self.width;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::window::Axis;
+
+    fn axis([input, kernel, stride, dilation]: [usize; 4], [pad, after]: [usize; 2]) -> Axis {
+        Axis {
+            input,
+            kernel,
+            output: (input + pad + after - (kernel - 1) * dilation - 1) / stride + 1,
+            stride,
+            dilation,
+            pad,
+        }
+    }
+
+    #[test]
+    fn columns_are_what_stands_at_taps() {
+        for (y, x, pads) in [
+            ([9, 7, 2, 1], [40, 7, 2, 1], [3, 3]),
+            ([6, 3, 1, 1], [7, 3, 1, 1], [1, 1]),
+            ([5, 2, 3, 2], [50, 4, 3, 1], [0, 4]),
+            ([1, 1, 1, 1], [90, 5, 1, 3], [0, 6]),
+            ([12, 3, 2, 1], [5, 3, 4, 2], [2, 7]),
+        ] {
+            let (y, x) = (axis(y, pads), axis(x, pads));
+            let window = Window::new(&[y, x]);
+            let sizes = Sizes {
+                batch: 1,
+                groups: 1,
+                channels: TAPS.div_ceil(y.kernel * x.kernel),
+                filters: FILTERS,
+            };
+            let data: Vec<f32> = (1u8..=250)
+                .cycle()
+                .map(f32::from)
+                .take(sizes.channels * y.input * x.input)
+                .collect();
+            let at = |row: usize, window: usize| {
+                let (channel, tap) = (row / (y.kernel * x.kernel), row % (y.kernel * x.kernel));
+                let row = y.element(window / x.output, tap / x.kernel);
+                let column = x.element(window % x.output, tap % x.kernel);
+                let place = row.zip(column).map(|(row, column)| row * x.input + column);
+                place.map_or(0.0, |place| data[channel * y.input * x.input + place])
+            };
+            let laid = Laid::new(sizes, &window).expect("few channels");
+            laid.columns(&data, |panels| {
+                assert_eq!(panels.rows(), sizes.channels * y.kernel * x.kernel);
+                for width in [16, 48] {
+                    for start in (0..panels.columns()).step_by(width) {
+                        let columns = start..panels.columns().min(start + width);
+                        let rows = 1..panels.rows();
+                        let mut panel = vec![f32::NAN; rows.len() * width];
+                        panels.write(rows.clone(), columns.clone(), width, &mut panel);
+                        for (row, line) in rows.zip(panel.chunks(width)) {
+                            for (found, window) in line.iter().zip(columns.clone()) {
+                                assert_eq!(*found, at(row, window), "{row} {window}");
+                            }
+                        }
+                    }
+                }
+            });
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! The parts that a product is cut into.
+
+use std::ops::Range;
+
+use super::How;
+use super::product::SMALL;
+use super::tile::{Target, TileSize};
+use crate::kernel::scratch::{try_collect_ok, try_room};
+use crate::op::OpError;
+
+/// Into how many parts so much work is cut: as many for each thread, so that all end at the same time,
+/// and no more than pay, for each begins anew and is finished in shorter pieces.
+pub(super) fn parts_for(work: usize, threads: usize) -> usize {
+    match work / (2 * SMALL) / threads {
+        0 => (work / (SMALL / 2)).clamp(1, threads),
+        each => each.min(4) * threads,
+    }
+}
+
+/// A part of the result.
+pub(super) struct Part<'c, T> {
+    pub(super) target: Target<'c, T>,
+    pub(super) rows: Range<usize>,
+    pub(super) columns: Range<usize>,
+    /// The position of its first element.
+    pub(super) position: usize,
+}
+
+impl<'c, T> Part<'c, T> {
+    pub(super) fn whole(c: &'c mut [T], m: usize, n: usize, position: usize) -> Self {
+        Self {
+            target: Target::Rows(c, n),
+            rows: 0..m,
+            columns: 0..n,
+            position,
+        }
+    }
+
+    /// About so many parts, of whole tiles.
+    pub(super) fn cut(
+        c: &'c mut [T],
+        [m, n]: [usize; 2],
+        position: usize,
+        tile: TileSize,
+        count: usize,
+    ) -> Result<Vec<Self>, OpError> {
+        let width = n
+            .div_ceil(count)
+            .next_multiple_of(tile.columns)
+            .max(2 * tile.columns)
+            .min(n);
+        let across = n.div_ceil(width);
+        let height = m
+            .div_ceil(count.div_ceil(across))
+            .next_multiple_of(tile.rows)
+            .max(4 * tile.rows);
+        Self::cut_in(c, [m, n], position, [height, width])
+    }
+
+    /// About so many parts of a product whose right side is written by each part for itself: none
+    /// are above each other, unless the columns are too few to keep the threads busy, or there are
+    /// so many rows that it does not matter what is `cheap` to write. Whole rows are finished faster,
+    /// and those who take them next are often given the same.
+    pub(super) fn cut_along(
+        c: &'c mut [T],
+        [m, n]: [usize; 2],
+        position: usize,
+        tile: TileSize,
+        [count, threads]: [usize; 2],
+        cheap: bool,
+    ) -> Result<Vec<Self>, OpError> {
+        let high = cheap && m >= 4 * tile.rows * threads;
+        let [height, width] = if high || n < count * tile.columns {
+            let height = m.div_ceil(threads.min(count));
+            [height.next_multiple_of(tile.rows), n]
+        } else {
+            [m, n.div_ceil(count).next_multiple_of(tile.columns)]
+        };
+        Self::cut_in(c, [m, n], position, [height, width])
+    }
+
+    fn cut_in(
+        c: &'c mut [T],
+        [m, n]: [usize; 2],
+        position: usize,
+        [height, width]: [usize; 2],
+    ) -> Result<Vec<Self>, OpError> {
+        let across = n.div_ceil(width);
+        let mut parts = try_room(m.div_ceil(height).saturating_mul(across))?;
+        for (i, c) in c.chunks_mut(height * n).enumerate() {
+            let rows = i * height..m.min((i + 1) * height);
+            let position = position + rows.start * n;
+            if across == 1 {
+                let target = Target::Rows(c, n);
+                parts.push(Self {
+                    target,
+                    rows,
+                    columns: 0..n,
+                    position,
+                });
+                continue;
+            }
+            let pieces = (0..across).map(|_| try_room(rows.len()));
+            let mut pieces = try_collect_ok::<Vec<&mut [T]>, _>(pieces)?;
+            for row in c.chunks_exact_mut(n) {
+                for (pieces, piece) in pieces.iter_mut().zip(row.chunks_mut(width)) {
+                    pieces.push(piece);
+                }
+            }
+            for (j, pieces) in pieces.into_iter().enumerate() {
+                parts.push(Self {
+                    target: Target::Pieces(pieces),
+                    rows: rows.clone(),
+                    columns: j * width..n.min((j + 1) * width),
+                    position: position + j * width,
+                });
+            }
+        }
+        Ok(parts)
+    }
+
+    /// Calls `finish` for some rows and columns of the part, in a result of `n` columns.
+    pub(super) fn finish(
+        &mut self,
+        rows: Range<usize>,
+        columns: Range<usize>,
+        n: usize,
+        how: How<'_, T>,
+    ) {
+        let Some(finish) = how.finish else {
+            return;
+        };
+        let position = self.position + rows.start * n + columns.start;
+        match &mut self.target {
+            Target::Rows(data, _) if columns.len() == n => {
+                finish(position, &mut data[rows.start * n..rows.end * n]);
+            }
+            target => {
+                for (i, row) in rows.enumerate() {
+                    finish(position + i * n, target.row(row, columns.clone()));
+                }
+            }
+        }
+    }
+}
