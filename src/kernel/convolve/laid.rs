@@ -10,7 +10,7 @@ use super::Sizes;
 use super::columns::runs;
 use crate::kernel::gemm::Panels;
 use crate::kernel::phases::{Layout, VECTOR};
-use crate::kernel::scratch::{or_refuse, try_room, with_scratch};
+use crate::kernel::scratch::with_scratch;
 use crate::kernel::simd::arch;
 use crate::kernel::window::Window;
 
@@ -25,19 +25,18 @@ const FEW: usize = 64;
 const FILTERS: usize = 24;
 const TAPS: usize = 100;
 
-/// How planes are laid out, and where what stands at each tap is.
+/// How planes are laid out.
 #[derive(Debug)]
 pub(super) struct Laid {
     window: Window,
+    channels: usize,
     layout: Layout,
-    /// Where the element at each tap of each channel is for the first window.
-    offsets: Vec<usize>,
 }
 
 impl Laid {
     /// `None` where this would not be fast.
     pub(super) fn new(sizes: Sizes, window: &Window) -> Option<Self> {
-        let [z, y, x] = window.axes();
+        let [z, y, _] = window.axes();
         let taps = sizes.channels.checked_mul(window.taps())?;
         let flat = z.kernel == 1 && z.output == 1 && z.input == 1 && z.pad == 0;
         if sizes.channels > FEW || sizes.filters < FILTERS || taps < TAPS || !flat {
@@ -46,32 +45,34 @@ impl Laid {
         if window.is_pointwise() || window.inputs() == 0 {
             return None;
         }
-        let layout = Layout::new(window, y.output, sizes.channels, MOST)?;
-        let mut offsets = or_refuse(try_room(taps))?;
-        for channel in 0..sizes.channels {
-            for (ty, tx) in (0..y.kernel).flat_map(|ty| (0..x.kernel).map(move |tx| (ty, tx))) {
-                offsets.push(channel * layout.len() + layout.offset(ty, tx));
-            }
-        }
         Some(Self {
             window: *window,
-            layout,
-            offsets,
+            channels: sizes.channels,
+            layout: Layout::new(window, y.output, sizes.channels, MOST)?,
         })
     }
 
     /// Calls `f` with the columns of an image's group.
     pub(super) fn columns(&self, data: &[f32], f: impl FnOnce(&dyn Panels<f32>)) {
-        let [_, y, _] = self.window.axes();
-        let (inputs, len) = (self.window.inputs(), self.layout.len());
-        // Whole vectors are read.
-        let size = data.len() / inputs * len + VECTOR;
-        with_scratch(size, |planes: &mut [f32]| {
-            let channels = data.chunks_exact(inputs);
-            for (plane, laid) in channels.zip(planes.chunks_exact_mut(len)) {
-                self.layout.fill(plane, 0, y.output, Some(0.0), laid);
+        let [_, y, x] = self.window.axes();
+        let (inputs, taps, len) = (self.window.inputs(), self.window.taps(), self.layout.len());
+        with_scratch(self.channels * taps, |offsets: &mut [usize]| {
+            for (at, offset) in offsets.iter_mut().enumerate() {
+                let (channel, tap) = (at / taps, at % taps);
+                *offset = channel * len + self.layout.offset(tap / x.kernel, tap % x.kernel);
             }
-            f(&LaidColumns { laid: self, planes });
+            // Whole vectors are read.
+            with_scratch(self.channels * len + VECTOR, |planes: &mut [f32]| {
+                let channels = data.chunks_exact(inputs);
+                for (plane, laid) in channels.zip(planes.chunks_exact_mut(len)) {
+                    self.layout.fill(plane, 0, y.output, Some(0.0), laid);
+                }
+                f(&LaidColumns {
+                    laid: self,
+                    offsets,
+                    planes,
+                });
+            });
         });
     }
 }
@@ -79,12 +80,14 @@ impl Laid {
 /// A matrix with a row for each tap of each channel, and a column for each window.
 struct LaidColumns<'a> {
     laid: &'a Laid,
+    /// Where the element at each tap of each channel is for the first window.
+    offsets: &'a [usize],
     planes: &'a [f32],
 }
 
 impl Panels<f32> for LaidColumns<'_> {
     fn rows(&self) -> usize {
-        self.laid.offsets.len()
+        self.offsets.len()
     }
 
     fn columns(&self) -> usize {
@@ -101,7 +104,7 @@ impl Panels<f32> for LaidColumns<'_> {
         }
         arch().dispatch(Write {
             planes: self.planes,
-            offsets: &self.laid.offsets[rows],
+            offsets: &self.offsets[rows],
             moves,
             width,
             panel,
