@@ -145,39 +145,45 @@ proptest! {
     }
 }
 
-/// Tiles of windows, whole planes and planes one after the other give the same.
+/// Tiles of windows, whole planes, planes one after the other and planes laid out by phase give the
+/// same, with filters taken in or not.
 #[test]
 fn large() {
-    for (dims, filters) in [
-        ([1, 40, 30, 30], [1, 12, 40, 3, 3]),
-        ([1, 300, 4, 4], [1, 80, 300, 3, 3]),
-        ([3, 30, 20, 20], [3, 3, 10, 3, 3]),
-        ([1, 64, 20, 20], [64, 1, 1, 3, 3]),
-        ([1, 64, 40, 40], [1, 8, 64, 1, 1]),
-        ([9, 64, 20, 20], [1, 8, 64, 1, 1]),
+    for (dims, filters, stride) in [
+        ([1, 40, 30, 30], [1, 12, 40, 3, 3], 1),
+        ([1, 300, 4, 4], [1, 80, 300, 3, 3], 1),
+        ([3, 30, 20, 20], [3, 3, 10, 3, 3], 1),
+        ([1, 64, 20, 20], [64, 1, 1, 3, 3], 1),
+        ([1, 64, 40, 40], [1, 8, 64, 1, 1], 1),
+        ([9, 64, 20, 20], [1, 8, 64, 1, 1], 1),
+        ([1, 3, 37, 61], [1, 50, 3, 7, 7], 2),
+        ([2, 24, 20, 21], [2, 30, 12, 3, 3], 1),
+        ([5, 26, 9, 13], [2, 25, 13, 3, 3], 3),
     ] {
         let op = Convolution {
-            strides: vec![1, 1],
+            strides: vec![stride; 2],
             dilations: vec![1, 1],
             pads_begin: vec![filters[3] as i64 / 2; 2],
             pads_end: vec![filters[3] as i64 / 2; 2],
             groups: true,
             ..Convolution::default()
         };
-        let (data, weights) = (numbers(&dims, 7), numbers(&filters, 5));
+        let given = [numbers(&dims, 7), numbers(&filters, 5)];
+        let of = |ty| {
+            let converted = |t: &Tensor| crate::tensor::convert::convert(t, ty).expect("numbers");
+            [converted(&given[0]), converted(&given[1])]
+        };
+        let wide = run(&op, &of(ElementType::F64)).expect("sums");
+        let mut expected = defined(&op, &given[0], &given[1], wide.shape());
+        assert_eq!(as_i64(&wide), expected, "{dims:?} in f64");
+        let [data, weights] = of(ElementType::F32);
         let out = run(&op, &[data.clone(), weights.clone()]).expect("sums");
-        assert_eq!(
-            as_i64(&out),
-            defined(&op, &data, &weights, out.shape()),
-            "{dims:?}"
-        );
-        let f64s = [&data, &weights].map(|t| crate::tensor::convert::convert(t, ElementType::F64));
-        let out = run(&op, &f64s.map(|t| t.expect("numbers"))).expect("sums");
-        assert_eq!(
-            as_i64(&out),
-            defined(&op, &data, &weights, out.shape()),
-            "{dims:?} in f64"
-        );
+        assert_eq!(as_i64(&out), expected, "{dims:?} in f32");
+        for (i, x) in expected.iter_mut().enumerate() {
+            *x += 10 * i as i64;
+        }
+        let found = finished(&op, &data, &weights, &out);
+        assert_eq!(found, expected, "{dims:?} with filters taken in");
     }
 }
 
