@@ -256,6 +256,21 @@ fn observers_see_every_layer_and_change_nothing() {
 }
 
 #[test]
+fn a_request_keeps_nothing_that_observers_see_twice() {
+    let mut first = Spy::default();
+    watched(&mut first).expect("a result");
+    let mut request = gather().infer_request();
+    for _ in 0..2 {
+        let mut spy = Spy::default();
+        request.infer(gather_inputs()).expect("a result");
+        let outputs = request.infer_with(gather_inputs(), &Limits::default(), &mut [&mut spy]);
+        let outputs = outputs.expect("a result");
+        assert_eq!(outputs[0].as_slice::<i32>().expect("i32"), [4, 0, 0]);
+        assert_eq!((&spy.before, &spy.after), (&first.before, &first.after));
+    }
+}
+
+#[test]
 fn observers_stop_and_replace() {
     let mut spy = Spy {
         stop_at: Some("Gather"),

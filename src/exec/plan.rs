@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use crate::graph::infer::Fact;
 use crate::graph::{Graph, NodeId};
 use crate::op::Role;
 
@@ -10,10 +11,12 @@ use crate::op::Role;
 pub(crate) struct Plan {
     /// The constants.
     pub(crate) constants: Vec<NodeId>,
-    /// The other nodes, in order.
+    /// The other nodes, in order, but for Parameters that somebody reads: there is nothing to do.
     pub(crate) steps: Vec<NodeId>,
     /// The nodes whose outputs the run gives back.
     pub(crate) results: Vec<NodeId>,
+    /// The bytes of those whose shapes are known.
+    pub(crate) result_bytes: u64,
     /// For each node, whether its outputs are in memory of the run. What the caller brings is his.
     pub(crate) makes: Vec<bool>,
     /// For each node, the earlier nodes none of whose outputs is used after it; constants stay.
@@ -26,7 +29,7 @@ impl Plan {
         (0..graphs).map(|_| OnceLock::new()).collect()
     }
 
-    pub(crate) fn new(graph: &Graph) -> Self {
+    pub(crate) fn new<'f>(graph: &Graph, fact: impl Fn(NodeId) -> &'f Fact) -> Self {
         let count = graph.nodes.len();
         let mut last: Vec<Option<usize>> = vec![None; count];
         for (id, node) in graph.nodes() {
@@ -39,9 +42,12 @@ impl Plan {
             last[output.node.index()] = Some(count);
         }
         let is_constant = |id: NodeId| graph.node(id).op().is_some_and(|op| op.is_constant());
+        let is_there =
+            |id: NodeId| graph.node(id).role() == Role::Parameter && last[id.index()].is_some();
         let (constants, steps): (Vec<_>, Vec<_>) = graph
             .nodes()
             .map(|(id, _)| id)
+            .filter(|&id| !is_there(id))
             .partition(|&id| is_constant(id));
         for &id in &constants {
             last[id.index()] = Some(count);
@@ -57,6 +63,11 @@ impl Plan {
         Self {
             constants,
             steps,
+            result_bytes: graph
+                .outputs()
+                .iter()
+                .filter_map(|output| fact(output.node).outputs.first()?.known_bytes())
+                .fold(0, u64::saturating_add),
             results: graph.outputs().iter().map(|output| output.node).collect(),
             makes: graph
                 .nodes()

@@ -58,8 +58,6 @@ pub(crate) struct Run<'r, 'o> {
     workspace: &'r mut Workspace,
     /// The variables as the run found them.
     pub(super) state: &'r State,
-    /// What it leaves in them.
-    pub(super) assigned: State,
 }
 
 impl<'r, 'o> Run<'r, 'o> {
@@ -77,20 +75,23 @@ impl<'r, 'o> Run<'r, 'o> {
             observers,
             workspace,
             state,
-            assigned: State::default(),
         }
     }
 
-    /// Evaluates the model on inputs in the order of its Parameters, each known to fit. Gives the
-    /// outputs; what Assign leaves in variables goes to `assigned`.
+    /// Evaluates the model on inputs in the order of its Parameters, each known to fit: they are taken
+    /// out. Adds the outputs to `outputs`; what Assign leaves in variables goes to `assigned`.
     pub(crate) fn run(
         mut self,
-        inputs: impl IntoIterator<Item = Tensor>,
-        assigned: &mut State,
-    ) -> Result<Results> {
+        inputs: &mut [Option<Tensor>],
+        (outputs, assigned): (&mut Results, &mut State),
+    ) -> Result<()> {
         limits::check()?;
         self.check_outputs()?;
-        let outputs = self.graphs(inputs)?;
+        self.graphs(
+            inputs.iter_mut().filter_map(Option::take),
+            outputs,
+            assigned,
+        )?;
         let bytes = outputs.iter().map(|output| output.byte_len() as u64);
         let bytes = bytes.fold(0, u64::saturating_add);
         if bytes > self.limits.output_bytes {
@@ -100,24 +101,22 @@ impl<'r, 'o> Run<'r, 'o> {
             );
             return Err(Error::new(Kind::Limit, message));
         }
-        *assigned = self.assigned;
-        Ok(outputs)
+        Ok(())
     }
 
     /// Whether the outputs whose shapes are known already are within the limit.
     fn check_outputs(&self) -> Result<()> {
         let (model, limit) = (self.model, self.limits.output_bytes);
+        if model.plan(0).result_bytes <= limit {
+            return Ok(());
+        }
         let mut all = 0u64;
         for output in model.outputs() {
             let Some(found) = model.fact(0, output.node).outputs.first() else {
                 continue;
             };
-            let Some(elements) = found.shape.to_shape().map(|shape| shape.elements()) else {
-                continue;
-            };
             // Of a type that is not known yet, or of strings, the size shows later.
-            let bytes = elements.map_or(Some(usize::MAX), |n| found.element_type.storage_bytes(n));
-            let bytes = bytes.unwrap_or(0) as u64;
+            let bytes = found.known_bytes().unwrap_or(0);
             all = all.saturating_add(bytes);
             if all > limit {
                 // The layer that makes it says more than the Result.
@@ -140,20 +139,26 @@ impl<'r, 'o> Run<'r, 'o> {
     }
 
     /// Evaluates the model's graph, and the bodies that its layers come to.
-    fn graphs(&mut self, inputs: impl IntoIterator<Item = Tensor>) -> Result<Results> {
+    fn graphs(
+        &mut self,
+        inputs: impl IntoIterator<Item = Tensor>,
+        outputs: &mut Results,
+        assigned: &mut State,
+    ) -> Result<()> {
         let mut frame = self.begin(0, inputs)?;
         let mut outer: Vec<Frame<'r>> = Vec::new();
         loop {
-            if let Some(Entry { graph, values }) = self.advance(&mut frame)? {
+            if let Some(Entry { graph, values }) = self.advance(&mut frame, assigned)? {
                 let inner = self.begin(graph, values)?;
                 outer.push(std::mem::replace(&mut frame, inner));
                 continue;
             }
-            let results = self.end(frame);
-            let Some(holder) = outer.pop() else {
-                return Ok(results);
+            let Some(mut holder) = outer.pop() else {
+                self.end(frame, outputs);
+                return Ok(());
             };
-            frame = Frame { results, ..holder };
+            self.end(frame, &mut holder.results);
+            frame = holder;
         }
     }
 
@@ -180,28 +185,27 @@ impl<'r, 'o> Run<'r, 'o> {
         })
     }
 
-    /// The outputs of a graph of which every node is done.
-    fn end(&mut self, frame: Frame<'r>) -> Results {
+    /// Adds the outputs of a graph of which every node is done.
+    fn end(&mut self, frame: Frame<'r>, outputs: &mut Results) {
         let Frame { graph, slots, .. } = frame;
-        let outputs = graph.outputs().iter();
-        let tensors = outputs.map(|output| slots[output.node.index()][0].clone());
-        let tensors = tensors.collect();
+        for output in graph.outputs() {
+            outputs.push(slots[output.node.index()][0].clone());
+        }
         if self.observers.is_empty() {
             // What an observer put in place of a constant must not stay.
             let results = graph.outputs().iter().map(|output| output.node);
             self.workspace.put(frame.index, slots, results);
         }
-        tensors
     }
 
     /// Goes on with a graph, to its end or to a body.
-    fn advance(&mut self, frame: &mut Frame<'r>) -> Result<Option<Entry>> {
+    fn advance(&mut self, frame: &mut Frame<'r>, assigned: &mut State) -> Result<Option<Entry>> {
         let watched = !self.observers.is_empty();
         while let Some(id) = frame.next(watched) {
             // Constants stay from one evaluation to the next.
             let kept = !watched && frame.done < frame.plan.constants.len();
             if !kept || frame.slots[id.index()].is_empty() {
-                let entry = self.node(id, frame)?;
+                let entry = self.node(id, frame, assigned)?;
                 if entry.is_some() {
                     return Ok(entry);
                 }
@@ -220,7 +224,12 @@ impl<'r, 'o> Run<'r, 'o> {
     }
 
     /// Evaluates a node, or goes on with one that waited for its body.
-    fn node(&mut self, id: NodeId, frame: &mut Frame<'r>) -> Result<Option<Entry>> {
+    fn node(
+        &mut self,
+        id: NodeId,
+        frame: &mut Frame<'r>,
+        assigned: &mut State,
+    ) -> Result<Option<Entry>> {
         let model = self.model;
         let at = At {
             graph: frame.index,
@@ -232,35 +241,41 @@ impl<'r, 'o> Run<'r, 'o> {
         };
         // Producers stand before their consumers.
         let (earlier, this) = frame.slots.split_at_mut(id.index());
+        let this = &mut this[0];
         let inputs = inputs(earlier, model, at)?;
-        let outputs = if let Some(waiting) = frame.waiting.take() {
+        let next = if let Some(waiting) = frame.waiting.take() {
             let results = std::mem::take(&mut frame.results);
-            self.resume(at, waiting, results, &inputs)?
+            Some(self.resume(at, waiting, results, &inputs)?)
         } else if let Some(tensors) = self.before(at, &inputs)? {
-            Next::Done(tensors)
+            *this = tensors;
+            None
         } else {
             match op.role() {
                 // The caller has put its value there.
-                Role::Parameter => Next::Done(std::mem::take(&mut this[0])),
+                Role::Parameter => None,
                 Role::If | Role::Loop | Role::TensorIterator => {
-                    self.control(at, op.role(), &inputs)?
+                    Some(self.control(at, op.role(), &inputs)?)
                 }
-                Role::ReadValue => Next::Done(self.read_value(at, &**op, &inputs)?),
+                Role::ReadValue => {
+                    *this = smallvec::smallvec![self.read_value(at, &**op, &inputs)?];
+                    None
+                }
                 Role::Assign | Role::Inner | Role::Result => {
-                    let pool = &mut self.workspace.pool;
-                    Next::Done(evaluate(model, at, &**op, &inputs, pool)?)
+                    evaluate(model, at, &**op, &inputs, &mut self.workspace.pool, this)?;
+                    None
                 }
             }
         };
-        match outputs {
-            Next::Done(tensors) => this[0] = tensors,
-            Next::Body(waiting, entry) => {
+        match next {
+            None => {}
+            Some(Next::Done(tensors)) => *this = tensors,
+            Some(Next::Body(waiting, entry)) => {
                 frame.waiting = Some(waiting);
                 return Ok(Some(entry));
             }
         }
         if let (Role::Assign, Some(variable)) = (op.role(), op.variable()) {
-            self.assigned.set(variable, this[0][0].clone());
+            assigned.set(variable, this[0].clone());
         }
         drop(inputs);
         // A kernel that was told to end leaves anything behind.
@@ -300,7 +315,7 @@ impl<'r, 'o> Run<'r, 'o> {
     }
 
     /// What the evaluation before left in a variable, its initial value, or zeros.
-    fn read_value(&mut self, at: At, op: &dyn Op, inputs: &[&Tensor]) -> Result<Tensors> {
+    fn read_value(&mut self, at: At, op: &dyn Op, inputs: &[&Tensor]) -> Result<Tensor> {
         let inferred = &at.inferred(self.model);
         let left = op.variable().and_then(|variable| self.state.get(variable));
         let tensor = match (left, inputs) {
@@ -320,7 +335,7 @@ impl<'r, 'o> Run<'r, 'o> {
         if !fits(inferred, &tensor) {
             return Err(unexpected(at.place(self.model), inferred, &tensor));
         }
-        Ok(smallvec::smallvec![tensor])
+        Ok(tensor)
     }
 }
 
@@ -366,26 +381,28 @@ pub(super) fn fits(inferred: &Output, tensor: &Tensor) -> bool {
 }
 
 fn inputs<'t>(slots: &'t [Tensors], model: &Model, at: At) -> Result<SmallVec<[&'t Tensor; 4]>> {
-    let ports = at.node(model).inputs().iter();
-    let tensor = |port: &crate::graph::Port| {
-        let found = slots[port.node.index()].get(port.index as usize);
-        found.ok_or_else(|| {
+    let mut inputs = SmallVec::new();
+    for port in at.node(model).inputs() {
+        let Some(found) = slots[port.node.index()].get(port.index as usize) else {
             let producer = model.graphs()[at.graph].node(port.node);
             let message = format!("{producer} has no output {}", port.index);
-            at.error(model, Kind::Structure, message)
-        })
-    };
-    ports.map(tensor).collect()
+            return Err(at.error(model, Kind::Structure, message));
+        };
+        inputs.push(found);
+    }
+    Ok(inputs)
 }
 
-/// Evaluates one node: infers what is not settled, allocates, evaluates, checks.
+/// Evaluates one node: infers what is not settled, allocates, evaluates, checks. `outputs` may have what
+/// an evaluation before left of a constant.
 fn evaluate(
     model: &Model,
     at: At,
     op: &dyn Op,
     inputs: &[&Tensor],
     pool: &mut Pool,
-) -> Result<Tensors> {
+    outputs: &mut Tensors,
+) -> Result<()> {
     let failed = |kind: Kind, mut error: crate::op::OpError| {
         // What a kernel left that was refused memory may make no sense to others.
         if let Err(stop) = limits::check() {
@@ -397,9 +414,11 @@ fn evaluate(
         }
         Error::from_op(at.place(model), kind, error)
     };
+    outputs.clear();
     if let Some(constant) = op.constant() {
         let tensor = constant.map_err(|e| failed(Kind::Weights, e))?;
-        return Ok(smallvec::smallvec![tensor.clone()]);
+        outputs.push(tensor.clone());
+        return Ok(());
     }
     let fact = at.fact(model);
     let again: Outputs;
@@ -416,16 +435,19 @@ fn evaluate(
         &again
     };
     if op.reshapes() {
-        let shape = exact_shape(model, at, &inferred[0])?;
-        let tensor = inputs[0].with_shape(shape);
-        return Ok(smallvec::smallvec![
+        let shape = &inferred[0].shape;
+        outputs.push(if shape.is_static() && shape.contains(inputs[0].shape()) {
+            inputs[0].clone()
+        } else {
+            let tensor = inputs[0].with_shape(exact_shape(model, at, &inferred[0])?);
             tensor.map_err(|e| failed(Kind::Shape, e.into()))?
-        ]);
+        });
+        return Ok(());
     }
     if let Some(pieces) = pieces(op, inputs, inferred) {
-        return Ok(pieces);
+        *outputs = pieces;
+        return Ok(());
     }
-    let mut outputs = Tensors::with_capacity(inferred.len());
     for output in inferred {
         outputs.push(match output.shape.to_shape() {
             Some(shape) => pool
@@ -437,12 +459,9 @@ fn evaluate(
             }
         });
     }
-    let io = Io {
-        inputs,
-        outputs: &mut outputs,
-    };
+    let io = Io { inputs, outputs };
     op.eval(io).map_err(|e| failed(Kind::Eval, e))?;
-    for (output, tensor) in inferred.iter().zip(&outputs) {
+    for (output, tensor) in inferred.iter().zip(&*outputs) {
         if tensor.element_type() != output.element_type || !output.shape.contains(tensor.shape()) {
             return Err(unexpected(at.place(model), output, tensor));
         }
@@ -450,7 +469,7 @@ fn evaluate(
             pool.adopt(tensor);
         }
     }
-    Ok(outputs)
+    Ok(())
 }
 
 /// The outputs of an operation that are pieces of its first input.

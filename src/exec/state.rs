@@ -24,6 +24,8 @@ impl State {
 
     /// Takes over what a run left.
     pub(crate) fn update(&mut self, left: Self) {
-        self.0.extend(left.0);
+        if !left.0.is_empty() {
+            self.0.extend(left.0);
+        }
     }
 }

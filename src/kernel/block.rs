@@ -21,6 +21,24 @@ pub(crate) struct Operand<'a> {
 }
 
 impl<'a> Operand<'a> {
+    /// A tensor that has the shape of the output.
+    pub(crate) fn flat(tensor: &'a Tensor) -> Self {
+        Self {
+            ty: tensor.element_type(),
+            bytes: tensor.bytes(),
+            axes: SmallVec::from_slice(&[(tensor.len(), 1)]),
+        }
+    }
+
+    /// Its elements, where they lie as they are needed for so many elements of the output.
+    fn straight<C: Compute>(&self, len: usize) -> Option<&'a [C]> {
+        match (&self.axes[..], len) {
+            (&[(n, 1)], _) if n == len => C::native(self.ty, self.bytes),
+            (_, 1) => C::native(self.ty, self.bytes),
+            _ => None,
+        }
+    }
+
     /// A tensor whose dimensions are those of `out` from axis `at` on, or 1. Dimensions of 1 beyond
     /// the last axis of `out` are ignored.
     pub(crate) fn new(tensor: &'a Tensor, at: usize, out: &[usize]) -> Self {
@@ -243,10 +261,45 @@ pub(crate) fn blocks<C: Compute, O: Native, const N: usize>(
     out: &mut Tensor,
     f: Blocks<'_, C, O, N>,
 ) {
+    if straight(operands, out, f) {
+        return;
+    }
     parts(operands, out, &|cursors, out| {
         f(cursors.each_mut().map(|c| c.next(out.len())), out);
         out.len()
     });
+}
+
+/// Computes `out` if it and all operands can be read and written as they lie; otherwise nothing.
+fn straight<C: Compute, O: Native, const N: usize>(
+    operands: &[Operand<'_>; N],
+    out: &mut Tensor,
+    f: Blocks<'_, C, O, N>,
+) -> bool {
+    let (ty, len) = (out.element_type(), out.len());
+    let mut sources: [&[C]; N] = [&[]; N];
+    for (source, operand) in sources.iter_mut().zip(operands) {
+        match operand.straight(len) {
+            Some(straight) => *source = straight,
+            None => return false,
+        }
+    }
+    let Some(out) = O::native_mut(ty, out.bytes_mut()) else {
+        return false;
+    };
+    let compute = |(i, out): (usize, &mut [O])| {
+        let mut start = i * PART;
+        for out in out.chunks_mut(BLOCK) {
+            f(sources.map(|source| &source[start..start + out.len()]), out);
+            start += out.len();
+        }
+    };
+    if len <= PART {
+        compute((0, out));
+    } else {
+        out.par_chunks_mut(PART).enumerate().share(compute);
+    }
+    true
 }
 
 /// A run of an operand that is repeated less often is not worth a call.
@@ -259,6 +312,9 @@ pub(crate) fn runs<C: Compute, O: Native, const N: usize>(
     out: &mut Tensor,
     f: Blocks<'_, C, O, N>,
 ) {
+    if straight(operands, out, f) {
+        return;
+    }
     parts(operands, out, &|cursors, out| {
         let left = cursors
             .iter()

@@ -12,7 +12,7 @@ pub(crate) fn map<C: Compute, O: Native>(
     out: &mut Tensor,
     f: &(dyn Fn(&[C], &mut [O]) + Sync),
 ) {
-    let operand = Operand::new(input, 0, out.shape());
+    let operand = Operand::flat(input);
     blocks::<C, O, 1>(&[operand], out, &|[input], out| f(input, out));
 }
 

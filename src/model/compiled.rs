@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{InferRequest, Model};
 use crate::error::{Error, Kind, Result};
-use crate::exec::Results;
 use crate::limits::{self, Limits, under};
 use crate::opt::{self, Budget};
 use crate::tensor::{PartialShape, Shape, Tensor};
@@ -164,7 +163,7 @@ impl CompiledModel {
     }
 
     /// The model to evaluate on these inputs.
-    pub(super) fn for_inputs(&self, inputs: &[Tensor], limits: &Limits) -> Result<Model> {
+    pub(super) fn for_inputs(&self, inputs: &[Option<Tensor>], limits: &Limits) -> Result<Model> {
         let inner = &*self.0;
         let count = inner.model.inputs().len();
         let is_static = |index: usize| {
@@ -175,10 +174,11 @@ impl CompiledModel {
             return Ok(inner.joined.clone());
         }
         let mut seen = inner.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let same = |seen: &Seen| seen.shapes.iter().eq(inputs.iter().map(Tensor::shape));
+        let shapes = || inputs.iter().flatten().map(Tensor::shape);
+        let same = |seen: &Seen| seen.shapes.iter().eq(shapes());
         let Some(at) = seen.iter().position(same) else {
             seen.truncate(inner.most_shapes - 1);
-            let shapes = inputs.iter().map(|tensor| tensor.shape().clone()).collect();
+            let shapes = shapes().cloned().collect();
             let joined = None;
             seen.insert(0, Seen { shapes, joined });
             return Ok(inner.joined.clone());
@@ -199,10 +199,7 @@ impl CompiledModel {
     }
 
     /// Calls `run` where its threads are the request's. Small work stays on the calling thread.
-    pub(super) fn on_threads(
-        &self,
-        run: impl FnOnce() -> Result<Results> + Send,
-    ) -> Result<Results> {
+    pub(super) fn on_threads<R: Send>(&self, run: impl FnOnce() -> R + Send) -> R {
         match &self.0.threads {
             Some(threads) if rayon::current_num_threads() != threads.current_num_threads() => {
                 threads.install(run)
@@ -229,14 +226,8 @@ mod tests {
                 threads: NonZeroUsize::new(threads),
                 ..CompileOptions::default()
             };
-            let mut found = 0;
             let compiled = model.compile(&options).expect("threads");
-            let run = compiled.on_threads(|| {
-                found = rayon::current_num_threads();
-                Err(Error::new(Kind::Stopped, "on purpose"))
-            });
-            assert!(run.is_err());
-            found
+            compiled.on_threads(rayon::current_num_threads)
         };
         for threads in [1, 2, 7] {
             assert_eq!(found(threads), threads);

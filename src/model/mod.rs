@@ -10,8 +10,6 @@ mod write;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use smallvec::SmallVec;
-
 use crate::error::{Error, Kind, LayerRef, Place, Result};
 use crate::exec::{Observer, Plan};
 use crate::graph::infer::{Fact, Facts, Refused};
@@ -333,13 +331,15 @@ impl Model {
         Err(self.unsupported_error(&missing, "is not supported"))
     }
 
-    /// The tensors for the inputs in order, checked.
+    /// The tensors for the inputs in order, checked: one for each, unless it is an error.
     fn bind<'k, K: Into<PortKey<'k>>>(
         &self,
         inputs: impl IntoIterator<Item = (K, Tensor)>,
-    ) -> Result<SmallVec<[Tensor; 4]>> {
-        let mut bound: SmallVec<[Option<Tensor>; 4]> = SmallVec::new();
-        bound.resize(self.inputs().len(), None);
+        bound: &mut Vec<Option<Tensor>>,
+    ) -> Result<()> {
+        self.check_supported()?;
+        bound.clear();
+        bound.resize_with(self.inputs().len(), || None);
         for (key, tensor) in inputs {
             let index = key.into().find(self.inputs(), "input")?;
             let name = || crate::error::quoted(self.inputs()[index].name());
@@ -359,12 +359,12 @@ impl Model {
             }
         }
         if bound.iter().all(Option::is_some) {
-            return Ok(bound.into_iter().flatten().collect());
+            return Ok(());
         }
         let missing: Vec<String> = self
             .inputs()
             .iter()
-            .zip(&bound)
+            .zip(&*bound)
             .enumerate()
             .filter(|(_, (_, tensor))| tensor.is_none())
             .map(|(index, (input, _))| {
@@ -395,7 +395,8 @@ impl Model {
     }
 
     pub(crate) fn plan(&self, graph: usize) -> &Plan {
-        self.0.plans[graph].get_or_init(|| Plan::new(&self.graphs()[graph]))
+        self.0.plans[graph]
+            .get_or_init(|| Plan::new(&self.graphs()[graph], |id| self.fact(graph, id)))
     }
 
     /// Where a node of the model's graph stands in its file.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::{CompiledModel, Model, Outputs, PortKey};
 use crate::error::{Error, Kind, Result, quoted};
-use crate::exec::{Observer, Pace, Run, State, Workspace};
+use crate::exec::{Observer, Pace, Results, Run, State, Workspace};
 use crate::limits::{Limits, under};
 use crate::op::{Output, Role};
 use crate::tensor::Tensor;
@@ -26,6 +26,8 @@ pub struct InferRequest {
     compiled: Option<CompiledModel>,
     state: State,
     workspace: Workspace,
+    /// Room for the inputs of an evaluation.
+    inputs: Vec<Option<Tensor>>,
     pace: Pace,
 }
 
@@ -37,6 +39,7 @@ impl Clone for InferRequest {
             compiled: self.compiled.clone(),
             state: self.state.clone(),
             workspace: Workspace::default(),
+            inputs: Vec::new(),
             pace: Pace::default(),
         }
     }
@@ -58,6 +61,7 @@ impl InferRequest {
             compiled: None,
             state: State::default(),
             workspace: Workspace::default(),
+            inputs: Vec::new(),
             pace: Pace::default(),
         }
     }
@@ -96,43 +100,52 @@ impl InferRequest {
         limits: &Limits,
         observers: &mut [&mut dyn Observer],
     ) -> Result<Outputs> {
-        let model = &self.model;
-        model.check_supported()?;
-        let inputs = model.bind(inputs)?;
+        let bound = self.model.bind(inputs, &mut self.inputs);
+        let run = bound.and_then(|()| self.run(limits, observers));
+        // They are the caller's again, also after an error.
+        self.inputs.clear();
+        run
+    }
+
+    /// Evaluates the model on the inputs that are bound. Little is passed on by value: moving tensors
+    /// from call to call costs as much as a small layer.
+    fn run(&mut self, limits: &Limits, observers: &mut [&mut dyn Observer]) -> Result<Outputs> {
         let (state, workspace) = (&self.state, &mut self.workspace);
+        let (inputs, pace) = (&mut self.inputs[..], &mut self.pace);
         let mut left = State::default();
-        let tensors = match &self.compiled {
+        let mut outputs = Outputs {
+            model: self.model.clone(),
+            tensors: Results::new(),
+        };
+        let results = (&mut outputs.tensors, &mut left);
+        match &self.compiled {
             None => under(limits, || {
-                let run = Run::new(model, limits, state, workspace, observers);
-                run.run(inputs, &mut left)
+                let run = Run::new(&self.model, limits, state, workspace, observers);
+                run.run(inputs, results)
             })?,
             Some(compiled) => {
                 let limits = &*compiled.limits(limits)?;
-                let model = compiled.for_inputs(&inputs, limits)?;
+                let model = &compiled.for_inputs(inputs, limits)?;
                 if observers.is_empty() {
-                    let pace = &mut self.pace;
                     compiled.on_threads(|| {
                         pace.keep(|| {
                             under(limits, || {
-                                let run = Run::new(&model, limits, state, workspace, &mut []);
-                                run.run(inputs, &mut left)
+                                let run = Run::new(model, limits, state, workspace, &mut []);
+                                run.run(inputs, results)
                             })
                         })
-                    })?
+                    })?;
                 } else {
                     // Observers stay on the caller's thread.
                     under(limits, || {
-                        let run = Run::new(&model, limits, state, workspace, observers);
-                        run.run(inputs, &mut left)
-                    })?
+                        let run = Run::new(model, limits, state, workspace, observers);
+                        run.run(inputs, results)
+                    })?;
                 }
             }
-        };
+        }
         self.state.update(left);
-        Ok(Outputs {
-            model: model.clone(),
-            tensors,
-        })
+        Ok(outputs)
     }
 
     /// What the last evaluation left in a variable; `None` before the first and after a reset.

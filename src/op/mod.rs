@@ -238,6 +238,15 @@ impl Output {
     pub fn is_static(&self) -> bool {
         self.element_type.is_static() && self.shape.is_static()
     }
+
+    /// The bytes of its elements, if they are known: more than there are where the shape overflows.
+    pub(crate) fn known_bytes(&self) -> Option<u64> {
+        let bytes = match self.shape.to_shape()?.elements() {
+            Some(elements) => self.element_type.storage_bytes(elements)? as u64,
+            None => u64::MAX,
+        };
+        Some(bytes)
+    }
 }
 
 impl fmt::Display for Output {

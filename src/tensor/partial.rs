@@ -55,7 +55,11 @@ impl PartialShape {
 
     /// The shape, when only one is possible.
     pub fn to_shape(&self) -> Option<Shape> {
-        self.dims()?.iter().map(|d| d.value()).collect()
+        let mut shape = Shape::scalar();
+        for dim in self.dims()? {
+            shape.push(dim.value()?);
+        }
+        Some(shape)
     }
 
     /// Whether the shape is one of those described.

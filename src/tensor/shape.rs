@@ -6,8 +6,15 @@ use std::ops::Deref;
 use smallvec::SmallVec;
 
 /// The dimensions of a tensor, outermost first. A scalar has none.
-#[derive(Clone, PartialEq, Eq, Hash, Default)]
+#[derive(PartialEq, Eq, Hash, Default)]
 pub struct Shape(SmallVec<[usize; 6]>);
+
+impl Clone for Shape {
+    // Derived, it would clone one dimension after the other.
+    fn clone(&self) -> Self {
+        Self(SmallVec::from_slice(&self.0))
+    }
+}
 
 impl Shape {
     /// The shape of a scalar.
@@ -24,10 +31,14 @@ impl Shape {
     ///
     /// A shape with a dimension of 0 has no elements, whatever the others are.
     pub fn elements(&self) -> Option<usize> {
-        if self.0.contains(&0) {
-            return Some(0);
+        let mut elements = Some(1usize);
+        for &dim in &self.0 {
+            if dim == 0 {
+                return Some(0);
+            }
+            elements = elements.and_then(|n| n.checked_mul(dim));
         }
-        self.0.iter().try_fold(1usize, |n, &d| n.checked_mul(d))
+        elements
     }
 
     /// Row-major strides in elements. Meant for shapes whose element count fits.
