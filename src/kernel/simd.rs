@@ -24,10 +24,21 @@ pub(crate) fn arch() -> Arch {
 /// outside does no harm.
 #[inline(always)]
 pub(crate) fn prefetch<T>(data: *const T, position: usize) {
+    ask::<3, T>(data, position);
+}
+
+/// The same for what is not needed so soon: it leaves the nearest cache to others.
+#[inline(always)]
+pub(crate) fn prefetch_far<T>(data: *const T, position: usize) {
+    ask::<2, T>(data, position);
+}
+
+/// `HINT` is as the processors of x86 number them.
+#[inline(always)]
+fn ask<const HINT: i32, T>(data: *const T, position: usize) {
     #[cfg(target_arch = "x86_64")]
     if let Some(sse) = pulp::core_arch::x86::Sse::try_new() {
-        let place = data.wrapping_add(position);
-        sse._mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(place.cast());
+        sse._mm_prefetch::<HINT>(data.wrapping_add(position).cast());
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (data, position);

@@ -1,6 +1,7 @@
 //! Products of matrices: of floats by tiles of packed panels, of few rows by loops that read the
 //! other matrix once, of integers exactly.
 
+mod ahead;
 mod batch;
 mod compressed;
 mod few;

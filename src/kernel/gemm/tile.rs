@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use pulp::{Arch, Simd, WithSimd};
 
+use super::ahead::{Ahead, soon};
 use super::lanes::{Lanes, dispatch};
 use crate::kernel::simd::prefetch;
-use crate::tensor::LINE;
 
 /// The size of a tile whose sums, with the vectors they are made of, fill the registers. Of the shapes
 /// that do, it is the one that reads least for each multiplication.
@@ -225,13 +225,15 @@ impl<'c, T: Lanes> Tiles<'_, '_, 'c, T> {
         &'n mut self,
         i: usize,
         j: usize,
-        (next, stride): (&'n [T], usize),
+        next: (&'n [T], usize),
     ) -> (Tile<'n, 'n, 'c, T>, usize) {
         let (height, size) = (height::<S>(), self.size);
+        let tiles = self.rows.len().div_ceil(height);
         let rows = (self.rows.len() - i * height).min(height);
+        let vectors = size / T::lanes::<S>();
         let tile = Tile {
             a: self.a.panel(self.rows.start + i * height, rows, self.terms),
-            ahead: Ahead::new(next, stride, i, size),
+            ahead: Ahead::new(next, [i, tiles], [self.terms, size, vectors]),
             target: self.target,
             at: [
                 self.origin[0] + i * height,
@@ -256,44 +258,6 @@ impl<'c, T: Lanes> Tiles<'_, '_, 'c, T> {
                 _ => {}
             }
         }
-    }
-}
-
-/// What is read after a panel, asked for while the first tiles are multiplied: for each term a place
-/// of its own.
-#[derive(Clone, Copy)]
-struct Ahead<'a, T> {
-    data: &'a [T],
-    stride: usize,
-}
-
-impl<'a, T> Ahead<'a, T> {
-    /// The share of one of the tiles above each other: the first asks for most of it.
-    #[inline(always)]
-    fn new(data: &'a [T], stride: usize, tile: usize, width: usize) -> Self {
-        let from = [0, width - 1].get(tile).and_then(|&from| data.get(from..));
-        match from {
-            Some(data) => Self { data, stride },
-            None => Self {
-                data: &[],
-                stride: 0,
-            },
-        }
-    }
-}
-
-/// Terms ahead of which a panel is asked for. Panels lie in the second cache, for both at once are
-/// more than the first holds, and what foresees reads is behind where they are read so fast.
-const SOON: usize = 16;
-
-/// Asks for what a panel of so many elements a term has [`SOON`] terms after some of them.
-#[inline(always)]
-fn soon<E, const N: usize>(some: &[E; N], pitch: usize) {
-    for at in (0..size_of::<[E; N]>()).step_by(LINE) {
-        prefetch(
-            some.as_ptr().cast::<u8>(),
-            SOON * pitch * size_of::<E>() + at,
-        );
     }
 }
 
@@ -363,13 +327,9 @@ impl<'a, T: Lanes> Tile<'a, '_, '_, T> {
         let a = self.a.as_chunks::<R>().0;
         let b = T::vectors::<S>(panel).0.chunks_exact(vectors);
         let mut sums = [[T::splat(simd, T::zeroed()); N]; R];
-        let Ahead { data, stride } = self.ask::<R>();
-        let mut next = 0usize;
+        let mut ahead = self.ask::<R>();
         for (a, b) in a.iter().zip(b) {
-            for v in 0..N {
-                prefetch(data.as_ptr(), next.wrapping_add(v * T::lanes::<S>()));
-            }
-            next = next.wrapping_add(stride);
+            ahead.ask::<N>();
             let Some(b) = b.first_chunk::<N>() else {
                 break;
             };
@@ -398,13 +358,9 @@ impl<'a, T: Lanes> Tile<'a, '_, '_, T> {
         let a = self.a.as_chunks::<R>().0;
         let panel = T::vectors_mut::<S>(panel).0.as_chunks_mut::<N>().0;
         let mut sums = [[T::splat(simd, T::zeroed()); N]; R];
-        let Ahead { data, stride } = self.ask::<R>();
-        let mut next = 0usize;
+        let mut ahead = self.ask::<R>();
         for ((a, out), line) in a.iter().zip(panel).zip(lines) {
-            for v in 0..N {
-                prefetch(data.as_ptr(), next.wrapping_add(v * T::lanes::<S>()));
-            }
-            next = next.wrapping_add(stride);
+            ahead.ask::<N>();
             soon(a, R);
             let mut b = [T::splat(simd, T::zeroed()); N];
             b.copy_from_slice(&T::vectors::<S>(line).0[..N]);
