@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rayon::Yield;
 
 /// An evaluation that takes at least this long keeps its threads awake.
-const LONG: Duration = Duration::from_micros(200);
+const LONG: Duration = Duration::from_micros(50);
 
 /// A short evaluation is measured every so many times.
 const OFTEN: u8 = 16;
