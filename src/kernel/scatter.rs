@@ -5,12 +5,14 @@
 //! share the places of a slab. At one place, updates are applied in their order, whatever the
 //! number of threads.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
 use super::gather::first_outside;
 use super::moving::{Mover, Odometer, Word, copy, for_rows};
+use super::scatter_columns;
 pub(crate) use super::scatter_reduce::{Reduction, reduce};
 use super::scatter_slices::Lists;
 use super::scratch::{try_room, try_zeroed};
@@ -32,6 +34,16 @@ pub(crate) trait Places: Sync {
     /// place may be outside the slab: nothing goes there.
     fn visit(&self, slab: usize, f: impl FnMut(usize, usize));
 
+    /// Where a slab is rows of places, and so are its updates, each of which stays in its column: how many
+    /// columns there are.
+    fn columns(&self) -> Option<usize> {
+        None
+    }
+
+    /// Calls `f` as [`Places::visit`] for the updates of some columns alone. Places are counted as if rows
+    /// had no others.
+    fn visit_columns(&self, _slab: usize, _columns: Range<usize>, _f: impl FnMut(usize, usize)) {}
+
     /// Where there is one slab, and updates come as slices of elements of `size` bytes that are long
     /// enough: calls `f` with the updates of each place.
     fn with_lists(&self, _size: usize, _f: impl FnOnce(Lists<'_>)) -> bool {
@@ -40,7 +52,7 @@ pub(crate) trait Places: Sync {
 }
 
 /// Fewer elements than this, of data and updates, stay on the calling thread.
-const PARALLEL: usize = 1 << 16;
+pub(super) const PARALLEL: usize = 1 << 16;
 /// Pieces of fewer bytes stay in a near cache: nothing is asked for ahead.
 const NEAR: usize = 512 << 10;
 /// How many updates are looked up before they are applied, where their places are far.
@@ -63,12 +75,7 @@ pub(super) fn scatter<P: Places, T: Send + Sync>(
         begin(row * slab, out);
         for (i, out) in out.chunks_exact_mut(slab).enumerate() {
             let slab = first + row + i;
-            work(&mut Piece {
-                places,
-                slab,
-                start: 0,
-                out,
-            });
+            work(&mut Piece::whole(places, slab, out));
         }
     };
     let small = out.len().saturating_add(places.updates()) < PARALLEL;
@@ -102,7 +109,17 @@ pub(super) struct Piece<'a, P, T> {
     pub(super) out: &'a mut [T],
 }
 
-impl<P: Places, T> Piece<'_, P, T> {
+impl<'a, P: Places, T> Piece<'a, P, T> {
+    /// All of a slab.
+    pub(super) fn whole(places: &'a P, slab: usize, out: &'a mut [T]) -> Self {
+        Self {
+            places,
+            slab,
+            start: 0,
+            out,
+        }
+    }
+
     /// Calls `f(position in the piece, element there, position of the update)` for the updates that
     /// go to this piece, in order.
     #[inline(always)]
@@ -302,12 +319,30 @@ impl<'a> Scatter<'a> {
         Some(index * self.slab_updates)
     }
 
-    /// As [`Places::visit`], with the indices of the slab.
+    /// As [`Places::visit`], or [`Places::visit_columns`] if there are some.
+    #[inline(always)]
+    fn visit_some(&self, slab: usize, columns: Option<Range<usize>>, f: impl FnMut(usize, usize)) {
+        let Some(first) = self.updates_of(slab) else {
+            return;
+        };
+        let range = first..first + self.slab_updates;
+        let (ty, bytes) = (self.indices.element_type(), self.indices.bytes());
+        if let Some(indices) = i32::native(ty, bytes) {
+            self.walk(&indices[range], first, columns, f);
+        } else if let Some(indices) = i64::native(ty, bytes) {
+            self.walk(&indices[range], first, columns, f);
+        } else {
+            self.walk(&self.wide[range], first, columns, f);
+        }
+    }
+
+    /// The same, with the indices of the slab.
     #[inline(always)]
     fn walk<I: Copy + Into<i64>>(
         &self,
         indices: &[I],
         first: usize,
+        columns: Option<Range<usize>>,
         mut f: impl FnMut(usize, usize),
     ) {
         let wrap = if self.from_end { self.axis } else { 0 };
@@ -320,7 +355,15 @@ impl<'a> Scatter<'a> {
             last = last.max(position);
             position
         };
-        if self.inner == 1 {
+        if let Some(columns) = columns {
+            let rows = indices.chunks_exact(self.run);
+            for (row, first) in rows.zip((first..).step_by(self.run)) {
+                for (j, &index) in row[columns.clone()].iter().enumerate() {
+                    let above = position(index).wrapping_mul(columns.len());
+                    f(above.wrapping_add(j), first + columns.start + j);
+                }
+            }
+        } else if self.inner == 1 {
             for (k, &index) in indices.iter().enumerate() {
                 f(position(index), first + k);
             }
@@ -352,23 +395,24 @@ impl Places for Scatter<'_> {
 
     #[inline(always)]
     fn visit(&self, slab: usize, f: impl FnMut(usize, usize)) {
-        let Some(first) = self.updates_of(slab) else {
-            return;
-        };
-        let range = first..first + self.slab_updates;
-        let (ty, bytes) = (self.indices.element_type(), self.indices.bytes());
-        if let Some(indices) = i32::native(ty, bytes) {
-            self.walk(&indices[range], first, f);
-        } else if let Some(indices) = i64::native(ty, bytes) {
-            self.walk(&indices[range], first, f);
-        } else {
-            self.walk(&self.wide[range], first, f);
-        }
+        self.visit_some(slab, None, f);
+    }
+
+    fn columns(&self) -> Option<usize> {
+        (self.inner > 1 && self.run == self.inner).then_some(self.inner)
+    }
+
+    #[inline(always)]
+    fn visit_columns(&self, slab: usize, columns: Range<usize>, f: impl FnMut(usize, usize)) {
+        self.visit_some(slab, Some(columns), f);
     }
 }
 
 /// Overwrites elements: the inputs are the data and the updates.
 pub(super) fn overwrite<P: Places, T: Word>(places: &P, data: &[T], updates: &[T], out: &mut [T]) {
+    if scatter_columns::overwrite(places, data, updates, out) {
+        return;
+    }
     let begin = |start: usize, piece: &mut [T]| copy(&data[start..][..piece.len()], piece);
     scatter(places, 0, out, begin, |piece| {
         piece.each(|_, element, update| *element = updates[update].clone());

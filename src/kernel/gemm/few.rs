@@ -10,8 +10,12 @@ use super::tile::Target;
 use crate::kernel::scratch::with_scratch;
 use crate::kernel::simd::prefetch;
 
-/// Columns whose sums stay in the nearest cache.
-const COLUMNS: usize = 512;
+/// Sums that stay in the nearest cache.
+const SUMS: usize = 4096;
+
+/// Vectors ahead of which lines are asked for. Lines often begin a multiple of 4 KiB from each other:
+/// what was asked for at the same place of others would have to share the places of these in the cache.
+const AHEAD: usize = 8;
 
 /// `a * b` for some columns of `b`, which become those of the target, or are added to them. The rows
 /// of `a`, and the rows or the columns of `b`, lie in one piece each. Nothing is empty.
@@ -23,7 +27,7 @@ pub(super) fn multiply<T: Lanes>(
     target: &mut Target<'_, T>,
     add: bool,
 ) {
-    with_scratch(8 * COLUMNS, |memory| {
+    with_scratch(SUMS, |memory| {
         let few = Few {
             a,
             b,
@@ -83,8 +87,10 @@ impl<T: Lanes> Few<'_, '_, '_, T> {
     #[allow(clippy::needless_range_loop)]
     fn lines_of<S: Simd, const R: usize>(&mut self, simd: S, i: usize, memory: &mut [T]) {
         let (k, lanes) = (self.b.rows, T::lanes::<S>());
-        for start in self.columns.clone().step_by(COLUMNS) {
-            let columns = start..self.columns.end.min(start + COLUMNS);
+        // As long a piece of each line as there can be.
+        let most = SUMS / R / lanes * lanes;
+        for start in self.columns.clone().step_by(most) {
+            let columns = start..self.columns.end.min(start + most);
             let count = columns.len().div_ceil(lanes);
             let sums = T::vectors_mut::<S>(memory).0.as_chunks_mut::<R>().0;
             let sums = &mut sums[..count];
@@ -135,14 +141,22 @@ impl<T: Lanes> Few<'_, '_, '_, T> {
         let count = columns.len() / T::lanes::<S>();
         let whole = whole.map(|line| &line[..count]);
         let (most, last) = sums.split_at_mut(count);
-        // What comes after `L` lines is a page away or more, where nothing foresees it.
-        let ahead = L.wrapping_mul(self.b.row_stride);
-        for (v, sums) in most.iter_mut().enumerate() {
-            for line in whole {
-                prefetch(line[v..].as_ptr().cast::<T>(), ahead);
+        // Near its end, what is ahead is the beginning of the line `L` lines on.
+        let near = count.saturating_sub(AHEAD);
+        let (here, next) = most.split_at_mut(near);
+        let ahead = AHEAD * T::lanes::<S>();
+        let beyond = L
+            .wrapping_mul(self.b.row_stride)
+            .wrapping_sub(columns.len());
+        let parts = [(here, 0, ahead), (next, near, ahead.wrapping_add(beyond))];
+        for (sums, from, ahead) in parts {
+            for (v, sums) in (from..).zip(sums) {
+                for line in whole {
+                    prefetch(line[v..].as_ptr().cast::<T>(), ahead);
+                }
+                let lines = side_by_side::<T, S, L>(simd, &whole, v);
+                add_lines::<T, S, R, L>(simd, &factors, &lines, sums);
             }
-            let lines = whole.map(|line| line[v]);
-            add_lines::<T, S, R, L>(simd, &factors, &lines, sums);
         }
         if let Some(sums) = last.first_mut() {
             let lines = rest.map(|line| T::load(simd, line));
@@ -207,25 +221,18 @@ impl<T: Lanes> Few<'_, '_, '_, T> {
         let (whole_rows, rest_rows) = split::<T, S, R>(rows);
         let (whole_columns, rest_columns) = split::<T, S, C>(columns);
         let mut sums = [[T::splat(simd, T::zeroed()); C]; R];
-        macro_rules! add {
-            ($a:expr, $b:expr) => {
-                for r in 0..R {
-                    for c in 0..C {
-                        sums[r][c] = T::mul_add(simd, $a[r], $b[c], sums[r][c]);
-                    }
-                }
-            };
-        }
         let count = k / T::lanes::<S>();
         let whole_rows = whole_rows.map(|row| &row[..count]);
         let whole_columns = whole_columns.map(|column| &column[..count]);
         for l in 0..count {
-            let b = whole_columns.map(|column| column[l]);
-            add!(whole_rows.map(|row| row[l]), b);
+            let a = side_by_side::<T, S, R>(simd, &whole_rows, l);
+            let b = side_by_side::<T, S, C>(simd, &whole_columns, l);
+            add_products::<T, S, R, C>(simd, &a, &b, &mut sums);
         }
         if count * T::lanes::<S>() < k {
+            let a = rest_rows.map(|row| T::load(simd, row));
             let b = rest_columns.map(|column| T::load(simd, column));
-            add!(rest_rows.map(|row| T::load(simd, row)), b);
+            add_products::<T, S, R, C>(simd, &a, &b, &mut sums);
         }
         let at = j - self.columns.start;
         for r in 0..R {
@@ -248,6 +255,36 @@ fn split<T: Lanes, S: Simd, const N: usize>(
         slices.map(|slice| T::vectors::<S>(slice).0),
         slices.map(|slice| T::vectors::<S>(slice).1),
     )
+}
+
+/// The vectors at the same place of some lines. (`map` of so large an array is a call that copies.)
+#[inline(always)]
+fn side_by_side<T: Lanes, S: Simd, const N: usize>(
+    simd: S,
+    lines: &[&[T::Vector<S>]; N],
+    at: usize,
+) -> [T::Vector<S>; N] {
+    let mut vectors = [T::splat(simd, T::zeroed()); N];
+    for (vector, line) in vectors.iter_mut().zip(lines) {
+        *vector = line[at];
+    }
+    vectors
+}
+
+/// Adds the product of each vector of one side with each of the other.
+#[inline(always)]
+#[allow(clippy::needless_range_loop)] // so that the sums stay in registers
+fn add_products<T: Lanes, S: Simd, const R: usize, const C: usize>(
+    simd: S,
+    a: &[T::Vector<S>; R],
+    b: &[T::Vector<S>; C],
+    sums: &mut [[T::Vector<S>; C]; R],
+) {
+    for r in 0..R {
+        for c in 0..C {
+            sums[r][c] = T::mul_add(simd, a[r], b[c], sums[r][c]);
+        }
+    }
 }
 
 /// Adds vectors, each times a factor, to a sum for each row.
