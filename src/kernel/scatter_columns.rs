@@ -107,7 +107,8 @@ mod tests {
             expected[row * width + i % width] = update;
         }
         let indices = Tensor::new([more, width], &indices).expect("a tensor");
-        let scatter = Scatter::new(&[rows, width], &indices, 0, true).expect("memory");
+        let shape = [rows, width];
+        let scatter = Scatter::new(&shape, &indices, 0, true).expect("memory");
         for threads in 1..5 {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
             let mut out = vec![0; data.len()];
@@ -126,7 +127,8 @@ mod tests {
         let mut indices = vec![3i64; 2 * rows * width];
         indices[77] = 20_000;
         let indices = Tensor::new([2 * rows, width], &indices).expect("a tensor");
-        let scatter = Scatter::new(&[rows, width], &indices, 0, true).expect("memory");
+        let shape = [rows, width];
+        let scatter = Scatter::new(&shape, &indices, 0, true).expect("memory");
         let (data, updates) = (vec![0u8; rows * width], vec![1u8; 2 * rows * width]);
         let mut out = data.clone();
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build();
