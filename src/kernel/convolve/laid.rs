@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use super::Sizes;
 use super::columns::runs;
-use crate::kernel::gemm::Panels;
+use crate::kernel::gemm::{MOST_VECTORS, Panels, Pieces};
 use crate::kernel::phases::{Layout, VECTOR};
 use crate::kernel::scratch::with_scratch;
 use crate::kernel::simd::arch;
@@ -94,6 +94,23 @@ impl Panels<f32> for LaidColumns<'_> {
         self.laid.window.outputs()
     }
 
+    fn pieces(&self, columns: Range<usize>, lanes: usize) -> Option<Pieces<'_, f32>> {
+        let [_, _, x] = self.laid.window.axes();
+        let mut vectors = [0; MOST_VECTORS];
+        for (vector, window) in vectors.iter_mut().zip(columns.step_by(lanes)) {
+            let (row, first) = (window / x.output, window % x.output);
+            if first + lanes > x.output {
+                return None;
+            }
+            *vector = row * self.laid.layout.pitch() + first;
+        }
+        Some(Pieces {
+            data: self.planes,
+            rows: self.offsets,
+            vectors,
+        })
+    }
+
     fn write(&self, rows: Range<usize>, columns: Range<usize>, width: usize, panel: &mut [f32]) {
         let mut moves = SmallVec::new();
         for run in runs(&self.laid.window, columns) {
@@ -169,6 +186,7 @@ mod tests {
             ([5, 2, 3, 2], [50, 4, 3, 1], [0, 4]),
             ([1, 1, 1, 1], [90, 5, 1, 3], [0, 6]),
             ([12, 3, 2, 1], [5, 3, 4, 2], [2, 7]),
+            ([7, 3, 2, 1], [64, 3, 2, 1], [1, 1]),
         ] {
             let (y, x) = (axis(y, pads), axis(x, pads));
             let window = Window::new(&[y, x]);
@@ -203,6 +221,20 @@ mod tests {
                             for (found, window) in line.iter().zip(columns.clone()) {
                                 assert_eq!(*found, at(row, window), "{row} {window}");
                             }
+                        }
+                    }
+                }
+                for start in (0..panels.columns()).step_by(16) {
+                    let columns = start..panels.columns().min(start + 32);
+                    let pieces = panels.pieces(columns.clone(), 16);
+                    let mut vectors = columns.clone().step_by(16);
+                    let inside = vectors.all(|first| first % x.output + 16 <= x.output);
+                    assert_eq!(pieces.is_some(), inside, "{columns:?}");
+                    let Some(pieces) = pieces else { continue };
+                    for (row, &from) in pieces.rows.iter().enumerate() {
+                        for (i, window) in columns.clone().enumerate() {
+                            let found = pieces.data[from + pieces.vectors[i / 16] + i % 16];
+                            assert_eq!(found, at(row, window), "{row} {window}");
                         }
                     }
                 }

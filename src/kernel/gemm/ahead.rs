@@ -3,54 +3,90 @@
 use crate::kernel::simd::{prefetch, prefetch_far};
 use crate::tensor::LINE;
 
+/// Terms that are multiplied between two times that a tile asks.
+pub(super) const TERMS: usize = 4;
+
+/// Places that one of many tiles asks for each time: each asks for little, for what is on its way waits
+/// in few places, and the tiles themselves need them.
+const PLACES: usize = 2;
+
 /// What is read after a panel of the right side, asked for while the tiles above each other are
 /// multiplied with it.
 #[derive(Clone, Copy)]
 pub(super) struct Ahead<'a, T> {
     data: &'a [T],
-    /// Elements from what is asked for at a term to that at the next.
-    stride: usize,
-    /// Elements between what is asked for at the same term: none if it is one place.
-    across: usize,
     /// Elements from the first place to the one to ask for now.
     next: usize,
+    /// Elements from there to the one to ask for next.
+    stride: usize,
+    /// Elements between places.
+    across: usize,
+    /// Whether all is asked for by this tile alone, term by term.
+    all: bool,
 }
 
 impl<'a, T> Ahead<'a, T> {
-    /// The share of tile `i` of so many: each of many asks for little, for what is on its way waits in
-    /// few places, and the tiles themselves need them. `data` has `width` elements for each term, of so
-    /// many vectors; from one term to the next it is `stride` elements.
+    /// The share of tile `i` of so many. `data` has `width` elements for each term, of so many vectors;
+    /// from one term to the next it is `stride` elements.
     #[inline(always)]
     pub(super) fn new(
         (data, stride): (&'a [T], usize),
         [i, tiles]: [usize; 2],
         [terms, width, vectors]: [usize; 3],
     ) -> Self {
-        let (line, last) = (width / vectors, width - 1);
-        let shares = tiles.min(SHARES);
-        let (from, stride, across) = if tiles <= vectors {
-            ([0, last].get(i).copied(), stride, line)
-        } else if stride == width {
-            let stride = width.div_ceil(shares);
-            ((i < shares).then_some(i * terms * stride), stride, 0)
+        let line = width / vectors;
+        let packed = stride <= width;
+        // Lines of the cache at a time; rows of a matrix, which begin anywhere, are in one more each.
+        let lines = if packed {
+            (TERMS * stride).div_ceil(line)
         } else {
-            ((i <= vectors).then_some((i * line).min(last)), stride, 0)
+            TERMS * (vectors + 1)
         };
-        let (data, stride, across) = match from.and_then(|from| data.get(from..)) {
-            Some(data) => (data, stride, across),
-            None => (&[][..], 0, 0),
+        let shares = lines.div_ceil(PLACES);
+        let all = tiles < shares && (tiles <= vectors || !packed);
+        let (shares, from, next, across) = if all {
+            (1, 0, stride, line)
+        } else if packed {
+            let next = PLACES * line;
+            (shares, i * (terms / TERMS) * next, next, line)
+        } else {
+            let parts = TERMS / PLACES;
+            let from = i / parts * line + i % parts * PLACES * stride;
+            (shares, from, TERMS * stride, stride)
         };
-        Self {
-            data,
-            stride,
-            across,
-            next: 0,
+        match data.get(from..) {
+            Some(data) if i < shares => Self {
+                data,
+                next: 0,
+                stride: next,
+                across,
+                all,
+            },
+            _ => Self {
+                data: &[],
+                next: 0,
+                stride: 0,
+                across: 0,
+                all: false,
+            },
         }
     }
 
-    /// Asks for what is due at the next term: `N` places, or one as often.
+    /// Asks for what is due before the next [`TERMS`] terms, of `N` vectors each.
     #[inline(always)]
     pub(super) fn ask<const N: usize>(&mut self) {
+        if self.all {
+            for _ in 0..TERMS {
+                self.places::<N>();
+            }
+        } else {
+            self.places::<PLACES>();
+        }
+    }
+
+    /// Asks for so many places.
+    #[inline(always)]
+    fn places<const N: usize>(&mut self) {
         for v in 0..N {
             prefetch_far(self.data.as_ptr(), self.next.wrapping_add(v * self.across));
         }
@@ -58,20 +94,14 @@ impl<'a, T> Ahead<'a, T> {
     }
 }
 
-/// Tiles above each other that share what they ask for.
-const SHARES: usize = 16;
-
 /// Terms ahead of which a panel is asked for. Panels lie in the second cache, for both at once are
 /// more than the first holds, and what foresees reads is behind where they are read so fast.
 const SOON: usize = 16;
 
-/// Asks for what a panel of so many elements a term has [`SOON`] terms after some of them.
+/// Asks for what a panel has [`SOON`] terms after some of them.
 #[inline(always)]
-pub(super) fn soon<E, const N: usize>(some: &[E; N], pitch: usize) {
+pub(super) fn soon<E, const N: usize>(terms: &[E; N]) {
     for at in (0..size_of::<[E; N]>()).step_by(LINE) {
-        prefetch(
-            some.as_ptr().cast::<u8>(),
-            SOON * pitch * size_of::<E>() + at,
-        );
+        prefetch(terms.as_ptr().cast::<u8>(), SOON * size_of::<E>() + at);
     }
 }

@@ -11,6 +11,7 @@ mod narrow;
 mod operand;
 mod pack;
 mod part;
+mod pieces;
 mod product;
 mod series;
 #[cfg(test)]
@@ -27,6 +28,7 @@ pub(crate) use lanes::{Lanes, dispatch, lanes};
 pub(crate) use narrow::{Narrow, multiply_narrow};
 pub(crate) use operand::{Finish, How, Left, Panels, Right};
 pub(crate) use pack::{PackedLeft, PackedRight, made};
+pub(crate) use pieces::{MOST_VECTORS, Pieces};
 pub(crate) use series::PackedSeries;
 pub(crate) use turned::{product_turned, turns};
 

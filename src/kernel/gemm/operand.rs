@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use super::pieces::Pieces;
 use super::tile::{Target, TileSize};
 use super::{Matrix, PackedLeft, PackedRight};
 
@@ -65,6 +66,12 @@ pub(crate) trait Panels<T>: Sync {
             let panel = &mut panel[..rows.len() * width];
             self.write(rows.clone(), columns, width, panel);
         }
+    }
+
+    /// Where the vectors of so many elements lie that some columns are, if each lies in one piece. The rows
+    /// are all there are.
+    fn pieces(&self, _columns: Range<usize>, _lanes: usize) -> Option<Pieces<'_, T>> {
+        None
     }
 
     /// Multiplies few rows with some columns directly, if that is faster than by panels; answers

@@ -149,10 +149,12 @@ pub(super) fn run<T: Lanes>(
             }
         },
         terms: tile.terms(k),
-        // Panels that few rows are multiplied with stay in a near cache.
-        strip: match m <= 2 * tile.rows {
-            true => whole(NEAR / tile.terms(k)).min(whole(COLUMNS)),
-            false => whole(COLUMNS),
+        // Panels that few rows are multiplied with stay in a near cache. So does one that is written just
+        // before, where the rows are not so many that they come from far away for each.
+        strip: match b {
+            Right::Panels(_) if m <= ROWS => tile.columns,
+            _ if m <= 2 * tile.rows => whole(NEAR / tile.terms(k)).min(whole(COLUMNS)),
+            _ => whole(COLUMNS),
         },
         n,
         how,
@@ -303,11 +305,28 @@ impl<T: Lanes> Plan<'_, T> {
                         });
                     }
                     Source::Panels(panels) => {
+                        let rows = first..first + count;
+                        let whole = columns.len() == width && width > self.tile.lanes;
+                        let pieces = whole.then(|| panels.pieces(columns.clone(), self.tile.lanes));
+                        if let Some(pieces) = pieces.flatten() {
+                            let pieces = pieces.of(rows);
+                            with_scratch(size, |memory: &mut [T]| {
+                                let b = Columns::Pieces(pieces, memory);
+                                self.block(
+                                    a,
+                                    b,
+                                    columns.start,
+                                    [first, count],
+                                    &columns,
+                                    &mut part,
+                                );
+                            });
+                            continue;
+                        }
                         // Panels a power of two from each other would share places in the cache.
                         let depth = count + 1;
                         let size = depth * columns.len().next_multiple_of(width);
                         with_scratch(size, |memory: &mut [T]| {
-                            let rows = first..first + count;
                             panels.write_all(rows, columns.clone(), width, depth * width, memory);
                             let b = Columns::Packed(written(memory, depth), (&[], 0));
                             self.block(a, b, columns.start, [first, count], &columns, &mut part);
@@ -346,7 +365,12 @@ impl<T: Lanes> Plan<'_, T> {
                 Columns::Lines(data, stride, panels) if from == all.start => {
                     Columns::Lines(data, *stride, panels)
                 }
-                Columns::Lines(_, _, panels) => Columns::Packed(written(panels, count), (&[], 0)),
+                Columns::Pieces(pieces, panel) if from == all.start => {
+                    Columns::Pieces(*pieces, panel)
+                }
+                Columns::Lines(_, _, panels) | Columns::Pieces(_, panels) => {
+                    Columns::Packed(written(panels, count), (&[], 0))
+                }
             };
             let block = Block {
                 a,

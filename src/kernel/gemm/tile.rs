@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::ahead::{Ahead, soon};
+use super::ahead::{Ahead, TERMS, soon};
 use super::lanes::{Lanes, dispatch};
+use super::pieces::{MOST_VECTORS, Pieces, by_line};
 use crate::kernel::simd::prefetch;
 
 /// The size of a tile whose sums, with the vectors they are made of, fill the registers. Of the shapes
@@ -54,7 +55,7 @@ impl<T: Lanes> WithSimd for Measure<T> {
     fn with_simd<S: Simd>(self, _: S) -> TileSize {
         TileSize {
             rows: height::<S>(),
-            columns: if many_registers::<S>() { 3 } else { 2 } * T::lanes::<S>(),
+            columns: most_vectors::<S>() * T::lanes::<S>(),
             lanes: T::lanes::<S>(),
         }
     }
@@ -63,6 +64,16 @@ impl<T: Lanes> WithSimd for Measure<T> {
 #[inline(always)]
 fn many_registers<S: Simd>() -> bool {
     S::REGISTER_COUNT >= 32
+}
+
+/// The vectors of a row of a tile.
+#[inline(always)]
+fn most_vectors<S: Simd>() -> usize {
+    if many_registers::<S>() {
+        MOST_VECTORS
+    } else {
+        2
+    }
 }
 
 /// The rows of a tile.
@@ -115,6 +126,8 @@ pub(super) enum Columns<'a, T> {
     /// The first element of the block in a matrix whose rows lie in one piece each, the stride of
     /// these, and place for panels: they are written while the first tile of rows is multiplied.
     Lines(&'a [T], usize, &'a mut [T]),
+    /// One panel of two whole vectors or more, and place for it: it is written as those of lines are.
+    Pieces(Pieces<'a, T>, &'a mut [T]),
 }
 
 /// A block of the result, and what goes into it.
@@ -191,13 +204,24 @@ impl<T: Lanes> WithSimd for Block<'_, '_, T> {
                     } else {
                         let (tile, rows) = tiles.tile::<S>(0, j, next);
                         if many_registers::<S>() {
-                            tile.of_lines::<S, 3>(simd, rows, lines, panel);
+                            tile.of_lines::<S, 3>(simd, rows, by_line(lines), panel);
                         } else {
-                            tile.of_lines::<S, 2>(simd, rows, lines, panel);
+                            tile.of_lines::<S, 2>(simd, rows, by_line(lines), panel);
                         }
                         1
                     };
                     (first, &*panel, next)
+                }
+                Columns::Pieces(pieces, panel) => {
+                    let (tile, rows) = tiles.tile::<S>(0, j, (&[], 0));
+                    match size / T::lanes::<S>() {
+                        2 => tile.of_lines::<S, 2>(simd, rows, pieces.terms::<S, 2>(simd), panel),
+                        _ if many_registers::<S>() => {
+                            tile.of_lines::<S, 3>(simd, rows, pieces.terms::<S, 3>(simd), panel);
+                        }
+                        _ => {}
+                    }
+                    (1, &**panel, (&[][..], 0))
                 }
             };
             tiles.from(simd, first, j, panel, next);
@@ -293,19 +317,17 @@ impl<'a, T: Lanes> Tile<'a, '_, '_, T> {
 
     /// A tile of `N` whole vectors a row.
     #[inline(always)]
-    fn of_lines<'b, S: Simd, const N: usize>(
+    fn of_lines<S: Simd, const N: usize>(
         self,
         simd: S,
         rows: usize,
-        lines: impl Iterator<Item = &'b [T]>,
+        terms: impl Iterator<Item = [T::Vector<S>; N]>,
         panel: &mut [T],
-    ) where
-        T: 'b,
-    {
+    ) {
         macro_rules! tile {
             ($($R:literal)+) => {
                 match rows {
-                    $($R => return self.lines::<S, $R, N>(simd, lines, panel),)+
+                    $($R => return self.lines::<S, $R, N>(simd, terms, panel),)+
                     _ => {}
                 }
             };
@@ -324,53 +346,57 @@ impl<'a, T: Lanes> Tile<'a, '_, '_, T> {
         panel: &[T],
         vectors: usize,
     ) {
-        let a = self.a.as_chunks::<R>().0;
-        let b = T::vectors::<S>(panel).0.chunks_exact(vectors);
+        let (mut a, mut b) = (self.a.as_chunks::<R>().0, T::vectors::<S>(panel).0);
         let mut sums = [[T::splat(simd, T::zeroed()); N]; R];
         let mut ahead = self.ask::<R>();
-        for (a, b) in a.iter().zip(b) {
-            ahead.ask::<N>();
+        // Several terms at a time, so that there is little else to do but to multiply and to add: on
+        // processors whose threads share a core, every instruction costs.
+        if vectors == N {
+            let (all_a, rest_a) = a.as_chunks::<TERMS>();
+            let (all_b, rest_b) = b.as_chunks::<N>().0.as_chunks::<TERMS>();
+            for (a, b) in all_a.iter().zip(all_b) {
+                ahead.ask::<N>();
+                soon(a);
+                let ([a0, a1, a2, a3], [b0, b1, b2, b3]) = (a, b);
+                soon(std::array::from_ref(b0));
+                add_term(simd, a0, b0, &mut sums);
+                soon(std::array::from_ref(b1));
+                add_term(simd, a1, b1, &mut sums);
+                soon(std::array::from_ref(b2));
+                add_term(simd, a2, b2, &mut sums);
+                soon(std::array::from_ref(b3));
+                add_term(simd, a3, b3, &mut sums);
+            }
+            (a, b) = (rest_a, rest_b.as_flattened());
+        }
+        for (a, b) in a.iter().zip(b.chunks_exact(vectors)) {
             let Some(b) = b.first_chunk::<N>() else {
                 break;
             };
-            soon(a, R);
-            soon(b, vectors);
-            for i in 0..R {
-                let x = T::splat(simd, a[i]);
-                for v in 0..N {
-                    sums[i][v] = T::mul_add(simd, x, b[v], sums[i][v]);
-                }
-            }
+            add_term(simd, a, b, &mut sums);
         }
         self.put(simd, sums);
     }
 
     /// A tile of `R` rows, whose panel of the right side is written on the way.
     #[inline(always)]
-    fn lines<'b, S: Simd, const R: usize, const N: usize>(
+    fn lines<S: Simd, const R: usize, const N: usize>(
         mut self,
         simd: S,
-        lines: impl Iterator<Item = &'b [T]>,
+        terms: impl Iterator<Item = [T::Vector<S>; N]>,
         panel: &mut [T],
-    ) where
-        T: 'b,
-    {
+    ) {
         let a = self.a.as_chunks::<R>().0;
         let panel = T::vectors_mut::<S>(panel).0.as_chunks_mut::<N>().0;
         let mut sums = [[T::splat(simd, T::zeroed()); N]; R];
         let mut ahead = self.ask::<R>();
-        for ((a, out), line) in a.iter().zip(panel).zip(lines) {
-            ahead.ask::<N>();
-            soon(a, R);
-            let mut b = [T::splat(simd, T::zeroed()); N];
-            b.copy_from_slice(&T::vectors::<S>(line).0[..N]);
-            *out = b;
-            for i in 0..R {
-                let x = T::splat(simd, a[i]);
-                for v in 0..N {
-                    sums[i][v] = T::mul_add(simd, x, b[v], sums[i][v]);
-                }
+        for (l, ((a, out), b)) in a.iter().zip(panel).zip(terms).enumerate() {
+            if l % TERMS == 0 {
+                ahead.ask::<N>();
             }
+            soon(std::array::from_ref(a));
+            *out = b;
+            add_term(simd, a, &b, &mut sums);
         }
         self.put(simd, sums);
     }
@@ -396,6 +422,23 @@ impl<'a, T: Lanes> Tile<'a, '_, '_, T> {
         for i in 0..R {
             let out = self.target.row(row + i, column..column + self.width);
             write(simd, &sums[i], out, self.add);
+        }
+    }
+}
+
+/// Adds the products of a term: of an element for each row and a few vectors.
+#[inline(always)]
+#[allow(clippy::needless_range_loop)] // so that the sums stay in registers
+fn add_term<T: Lanes, S: Simd, const R: usize, const N: usize>(
+    simd: S,
+    a: &[T; R],
+    b: &[T::Vector<S>; N],
+    sums: &mut [[T::Vector<S>; N]; R],
+) {
+    for i in 0..R {
+        let x = T::splat(simd, a[i]);
+        for v in 0..N {
+            sums[i][v] = T::mul_add(simd, x, b[v], sums[i][v]);
         }
     }
 }
