@@ -62,7 +62,7 @@ const TOGETHER: usize = 32;
 
 /// Goes through all of `out`, slabs from `first` on, piece by piece: `begin(first element, piece)`
 /// fills a piece, `work` applies the updates that go there. Pieces are done at the same time.
-pub(super) fn scatter<P: Places, T: Send + Sync>(
+pub(super) fn scatter<P: Places, T: Clone + Default + Send + Sync>(
     places: &P,
     first: usize,
     out: &mut [T],
@@ -85,6 +85,9 @@ pub(super) fn scatter<P: Places, T: Send + Sync>(
     if out.len() / slab >= threads {
         return for_rows(out, slab, 1, whole);
     }
+    if scatter_columns::scatter(places, first, out, &begin, &work) {
+        return;
+    }
     let len = slab.div_ceil(threads);
     for (i, out) in out.chunks_exact_mut(slab).enumerate() {
         out.par_chunks_mut(len).enumerate().share(|(k, out)| {
@@ -94,6 +97,7 @@ pub(super) fn scatter<P: Places, T: Send + Sync>(
                 places,
                 slab: first + i,
                 start,
+                columns: None,
                 out,
             });
         });
@@ -106,6 +110,8 @@ pub(super) struct Piece<'a, P, T> {
     slab: usize,
     /// The place in the slab where the part begins.
     start: usize,
+    /// The columns of the slab that are the part, if it has not whole rows.
+    columns: Option<Range<usize>>,
     pub(super) out: &'a mut [T],
 }
 
@@ -116,7 +122,21 @@ impl<'a, P: Places, T> Piece<'a, P, T> {
             places,
             slab,
             start: 0,
+            columns: None,
             out,
+        }
+    }
+
+    /// Some columns of a slab, which lie together.
+    pub(super) fn of_columns(
+        places: &'a P,
+        slab: usize,
+        columns: Range<usize>,
+        out: &'a mut [T],
+    ) -> Self {
+        Self {
+            columns: Some(columns),
+            ..Self::whole(places, slab, out)
         }
     }
 
@@ -135,10 +155,10 @@ impl<'a, P: Places, T> Piece<'a, P, T> {
         if len == self.places.slab() && size_of::<T>().saturating_mul(len) < NEAR {
             return self.places.visit(slab, apply);
         }
-        if len == self.places.slab() {
+        if len == self.places.slab() || self.columns.is_some() {
             let mut found = [(0, 0); TOGETHER];
             let mut count = 0;
-            self.places.visit(slab, |at, update| {
+            let together = |at, update| {
                 found[count] = (at, update);
                 prefetch(base, at);
                 count += 1;
@@ -146,7 +166,11 @@ impl<'a, P: Places, T> Piece<'a, P, T> {
                     found.iter().for_each(|&(at, update)| apply(at, update));
                     count = 0;
                 }
-            });
+            };
+            match &self.columns {
+                Some(columns) => self.places.visit_columns(slab, columns.clone(), together),
+                None => self.places.visit(slab, together),
+            }
             let rest = &found[..count];
             return rest.iter().for_each(|&(at, update)| apply(at, update));
         }
@@ -174,13 +198,24 @@ impl<'a, P: Places, T> Piece<'a, P, T> {
             places: self.places,
             slab: self.slab,
             start: self.start,
+            columns: self.columns.clone(),
             out,
         }
     }
 
-    /// How many elements of the slabs from `first` on come before the piece.
-    pub(super) fn offset(&self, first: usize) -> usize {
-        (self.slab - first) * self.places.slab() + self.start
+    /// Calls `f(position, elements)` for the runs of elements that the piece consists of. A position is
+    /// that in the slabs from `first` on.
+    pub(super) fn runs(&mut self, first: usize, mut f: impl FnMut(usize, &mut [T])) {
+        let slab = (self.slab - first) * self.places.slab();
+        match (&self.columns, self.places.columns()) {
+            (Some(columns), Some(width)) => {
+                let lines = self.out.chunks_exact_mut(columns.len());
+                for (line, at) in lines.zip((slab + columns.start..).step_by(width)) {
+                    f(at, line);
+                }
+            }
+            _ => f(slab + self.start, self.out),
+        }
     }
 }
 
@@ -410,9 +445,6 @@ impl Places for Scatter<'_> {
 
 /// Overwrites elements: the inputs are the data and the updates.
 pub(super) fn overwrite<P: Places, T: Word>(places: &P, data: &[T], updates: &[T], out: &mut [T]) {
-    if scatter_columns::overwrite(places, data, updates, out) {
-        return;
-    }
     let begin = |start: usize, piece: &mut [T]| copy(&data[start..][..piece.len()], piece);
     scatter(places, 0, out, begin, |piece| {
         piece.each(|_, element, update| *element = updates[update].clone());

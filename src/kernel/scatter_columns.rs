@@ -1,11 +1,10 @@
-//! Overwrites elements that stay in their columns: each thread takes some columns, and looks at no updates
-//! but theirs. Meanwhile the columns of a thread lie together, so that no two write to one line.
+//! Scatters to a slab whose updates stay in their columns: each thread takes some columns, and looks at no
+//! updates but theirs. Meanwhile the columns of a thread lie together, so that no two write to one line.
 
 use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::moving::Word;
 use super::scatter::{PARALLEL, Piece, Places};
 use super::scratch::try_vec;
 use crate::limits::Share;
@@ -16,40 +15,20 @@ const OFTEN: usize = 2;
 /// Elements that one thread puts back at a time.
 const PART: usize = 1 << 15;
 
-/// Some columns of the places of a slab, as if there were no others.
-struct Columns<'a, P> {
-    places: &'a P,
-    columns: Range<usize>,
-    rows: usize,
-}
-
-impl<P: Places> Places for Columns<'_, P> {
-    fn slab(&self) -> usize {
-        self.rows * self.columns.len()
-    }
-
-    fn updates(&self) -> usize {
-        self.places.updates()
-    }
-
-    #[inline(always)]
-    fn visit(&self, slab: usize, f: impl FnMut(usize, usize)) {
-        self.places.visit_columns(slab, self.columns.clone(), f);
-    }
-}
-
-/// Overwrites the only slab, if that is faster so and there is memory for it; otherwise nothing is done.
-pub(super) fn overwrite<P: Places, T: Word>(
+/// As [`super::scatter::scatter`], if there is one slab, this is faster, and there is memory for it; otherwise
+/// nothing is done.
+pub(super) fn scatter<P: Places, T: Clone + Default + Send + Sync>(
     places: &P,
-    data: &[T],
-    updates: &[T],
+    first: usize,
     out: &mut [T],
+    begin: impl Fn(usize, &mut [T]) + Sync,
+    work: impl Fn(&mut Piece<'_, P, T>) + Sync,
 ) -> bool {
     let threads = rayon::current_num_threads();
     let Some(width) = places.columns().filter(|&width| width >= threads) else {
         return false;
     };
-    let pays = out.len() >= PARALLEL && updates.len() / OFTEN >= out.len();
+    let pays = out.len() >= PARALLEL && places.updates() / OFTEN >= out.len();
     if threads == 1 || out.len() != places.slab() || !pays {
         return false;
     }
@@ -60,24 +39,15 @@ pub(super) fn overwrite<P: Places, T: Word>(
     let columns = |i: usize| i * share..width.min((i + 1) * share);
     let all = parts.par_chunks_mut(rows * share).enumerate();
     all.with_max_len(1).share(|(i, part)| {
-        let columns = columns(i);
-        let lines = part.chunks_exact_mut(columns.len());
-        for (line, data) in lines.zip(data.chunks_exact(width)) {
-            line.clone_from_slice(&data[columns.clone()]);
-        }
-        let places = Columns {
-            places,
-            columns,
-            rows,
-        };
-        let mut piece = Piece::whole(&places, 0, part);
-        piece.each(|_, element, update| *element = updates[update].clone());
+        let mut piece = Piece::of_columns(places, first, columns(i), part);
+        piece.runs(first, &begin);
+        work(&mut piece);
     });
     let some = (PART / width).max(1);
     let lines = out.par_chunks_mut(some * width).enumerate();
     lines.share(|(k, lines)| {
         for (i, part) in parts.chunks(rows * share).enumerate() {
-            let columns = columns(i);
+            let columns: Range<usize> = columns(i);
             let part = part.chunks_exact(columns.len()).skip(k * some);
             for (line, part) in lines.chunks_exact_mut(width).zip(part) {
                 line[columns.clone()].clone_from_slice(part);
@@ -90,17 +60,41 @@ pub(super) fn overwrite<P: Places, T: Word>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::scatter::Scatter;
+    use crate::kernel::scatter::{Reduction, Scatter, reduce};
     use crate::tensor::Tensor;
+
+    /// What becomes of `data` on so many threads, if columns are taken.
+    fn overwritten(scatter: &Scatter, data: &[u32], updates: &[u32], threads: usize) -> Vec<u32> {
+        let mut out = vec![0; data.len()];
+        let begin = |at: usize, run: &mut [u32]| run.copy_from_slice(&data[at..at + run.len()]);
+        let work = |piece: &mut Piece<'_, Scatter, u32>| {
+            piece.each(|_, element, update| *element = updates[update]);
+        };
+        let done = on(threads, || {
+            super::scatter(scatter, 0, &mut out, begin, work)
+        });
+        assert_eq!(done, threads > 1);
+        out
+    }
+
+    fn on<R: Send>(threads: usize, f: impl FnOnce() -> R + Send) -> R {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        pool.expect("threads").install(f)
+    }
+
+    /// Places are met many times, in another order in each column.
+    fn indices([rows, width]: [usize; 2], count: usize) -> Vec<i32> {
+        (0..count)
+            .map(|i| ((i / width * 7919 + i % width * 104_729) % (rows / 3)) as i32 - 5)
+            .collect()
+    }
 
     #[test]
     fn the_last_update_stays_whatever_the_threads() {
         let (rows, width, more) = (10_007, 7, 21_013);
         let data: Vec<u32> = (0..70_049).collect();
         let updates: Vec<u32> = (1_000_000..1_147_091).collect();
-        // Places are met many times, in another order in each column.
-        let index = |i: usize| ((i / width * 7919 + i % width * 104_729) % (rows / 3)) as i32 - 5;
-        let indices: Vec<i32> = (0..updates.len()).map(index).collect();
+        let indices = indices([rows, width], updates.len());
         let mut expected = data.clone();
         for (i, (&index, &update)) in indices.iter().zip(&updates).enumerate() {
             let row = usize::try_from(index).unwrap_or(rows - index.unsigned_abs() as usize);
@@ -109,16 +103,51 @@ mod tests {
         let indices = Tensor::new([more, width], &indices).expect("a tensor");
         let shape = [rows, width];
         let scatter = Scatter::new(&shape, &indices, 0, true).expect("memory");
-        for threads in 1..5 {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-            let mut out = vec![0; data.len()];
-            let done = pool
-                .expect("threads")
-                .install(|| overwrite(&scatter, &data, &updates, &mut out));
-            assert_eq!(done, threads > 1);
-            assert!(!done || out == expected, "{threads} threads");
+        for threads in 2..5 {
+            let out = overwritten(&scatter, &data, &updates, threads);
+            assert!(out == expected, "{threads} threads");
         }
+        overwritten(&scatter, &data, &updates, 1);
         assert_eq!(scatter.met_outside(), None);
+    }
+
+    #[test]
+    fn reductions_are_the_same_whatever_the_threads() {
+        let (rows, width, more) = (10_007, 7, 21_013);
+        let number = |i: usize| (i * 31 % 1009) as f32 / 64.0 - 8.0;
+        let data: Vec<f32> = (0..rows * width).map(number).collect();
+        // Some are what sums, or the greatest of numbers, begin with.
+        let update = |i: usize| match i % 11 {
+            0 => 0.0,
+            1 => f32::NEG_INFINITY,
+            _ => number(i * 7),
+        };
+        let updates: Vec<f32> = (0..more * width).map(update).collect();
+        let indices = indices([rows, width], updates.len());
+        let indices = Tensor::new([more, width], &indices).expect("a tensor");
+        let data = Tensor::new([rows, width], &data).expect("a tensor");
+        let updates = Tensor::new([more, width], &updates).expect("a tensor");
+        let shape = [rows, width];
+        let scatter = Scatter::new(&shape, &indices, 0, true).expect("memory");
+        for reduction in [
+            Reduction::Sum,
+            Reduction::Prod,
+            Reduction::Max,
+            Reduction::Mean,
+        ] {
+            for init in [true, false] {
+                let [one, three] = [1, 3].map(|threads| {
+                    let mut out = data.clone();
+                    on(threads, || {
+                        reduce(&scatter, reduction, init, [&data, &updates], &mut out)
+                    })
+                    .expect("memory");
+                    out
+                });
+                assert!(one.bytes() == three.bytes(), "{reduction:?}, {init}");
+                assert!(one.bytes() != data.bytes(), "{reduction:?}, {init}");
+            }
+        }
     }
 
     #[test]
@@ -129,13 +158,8 @@ mod tests {
         let indices = Tensor::new([2 * rows, width], &indices).expect("a tensor");
         let shape = [rows, width];
         let scatter = Scatter::new(&shape, &indices, 0, true).expect("memory");
-        let (data, updates) = (vec![0u8; rows * width], vec![1u8; 2 * rows * width]);
-        let mut out = data.clone();
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build();
-        let done = pool
-            .expect("threads")
-            .install(|| overwrite(&scatter, &data, &updates, &mut out));
-        assert!(done);
+        let (data, updates) = (vec![0; rows * width], vec![1; 2 * rows * width]);
+        overwritten(&scatter, &data, &updates, 2);
         assert_eq!(scatter.met_outside(), Some(77));
     }
 }

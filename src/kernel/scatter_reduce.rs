@@ -144,22 +144,26 @@ impl<P: Places> Work<'_, P> {
                     self.mean::<C, u32>(updates, piece);
                 }
                 Reduction::Mean => self.mean::<C, usize>(updates, piece),
-                _ => {
-                    let data = &data[piece.offset(first)..][..piece.out.len()];
-                    self.piece(data, updates, piece);
-                }
+                _ => self.piece(first, data, updates, piece),
             }
         });
     }
 
-    fn piece<C: Arithmetic>(&self, data: &[C], updates: &[C], piece: &mut Piece<'_, P, C>) {
+    /// Applies the updates to a piece of slabs from `first` on, which `data` holds.
+    fn piece<C: Arithmetic>(
+        &self,
+        first: usize,
+        data: &[C],
+        updates: &[C],
+        piece: &mut Piece<'_, P, C>,
+    ) {
         let neutral = self.neutral();
         // Where there are many updates it pays to remember which elements have met one.
         let many = self.scatter.updates() > self.data.len();
         let mut met = Vec::new();
         if !self.use_init_val && many {
             if let Some(mark) = self.mark() {
-                return self.marked(mark, data, updates, piece);
+                return self.marked(mark, first, data, updates, piece);
             }
             let Some(fresh) = or_refuse(try_vec(false, piece.out.len())) else {
                 return;
@@ -190,6 +194,7 @@ impl<P: Places> Work<'_, P> {
     fn marked<C: Arithmetic>(
         &self,
         mark: C,
+        first: usize,
         data: &[C],
         updates: &[C],
         piece: &mut Piece<'_, P, C>,
@@ -203,13 +208,15 @@ impl<P: Places> Work<'_, P> {
             met: &mut met,
         });
         let neutral = self.neutral();
-        let elements = piece.out.iter_mut().zip(data).enumerate();
-        for (at, (element, &before)) in elements {
-            if element.same(mark) {
-                let met = met.get(at).is_some_and(|&met| met);
-                *element = if met { neutral } else { before };
+        let mut all = met.iter();
+        piece.runs(first, |at, run| {
+            for (element, &before) in run.iter_mut().zip(&data[at..]) {
+                let met = all.next().is_some_and(|&met| met);
+                if element.same(mark) {
+                    *element = if met { neutral } else { before };
+                }
             }
-        }
+        });
     }
 
     /// What an update that is combined with it leaves as it is.
