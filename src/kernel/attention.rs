@@ -128,23 +128,46 @@ impl<T: Real> Attention<'_, T> {
         let row = heads * width;
         let most = (SCORES / keys.max(1)).clamp(LEAST, BLOCK);
         let scores = (out.len() / width).saturating_mul(keys);
-        if scores.saturating_mul(length + width + WEIGHING) <= SMALL {
-            for (group, out) in out.chunks_mut(queries * row).enumerate() {
-                for (i, out) in out.chunks_mut(most * row).enumerate() {
-                    self.block(group, i * most, out, heads);
-                }
+        let small = scores.saturating_mul(length + width + WEIGHING) <= SMALL;
+        let threads = if small {
+            1
+        } else {
+            rayon::current_num_threads()
+        };
+        // Two pieces of work for each thread make up for one that is late. Keys are packed for each block of
+        // queries, so that blocks are made smaller last.
+        let (groups, pieces) = (out.len() / (queries * row), 2 * threads);
+        let alone = |(group, out): (usize, &mut [T])| {
+            for (i, out) in out.chunks_mut(most * row).enumerate() {
+                self.block(group, i * most, out, heads);
             }
-            return;
-        }
-        // At least two blocks for each thread, if that leaves them large enough.
-        let blocks = (2 * rayon::current_num_threads()).div_ceil(out.len() / (queries * row));
-        let count = queries.div_ceil(blocks).max(LEAST).min(most);
-        out.par_chunks_mut(queries * row)
-            .enumerate()
-            .share(|(group, out)| {
+        };
+        if threads == 1 {
+            out.chunks_mut(queries * row).enumerate().for_each(alone);
+        } else if groups >= pieces {
+            let groups = out.par_chunks_mut(queries * row).enumerate();
+            groups.share(alone);
+        } else if heads > 1 {
+            with_scratch(out.len(), |apart: &mut [T]| {
+                self.run(apart, 1);
+                let lines = out.par_chunks_mut(row).enumerate();
+                lines.with_min_len(LEAST).share(|(i, line)| {
+                    let (group, query) = (i / queries, i % queries);
+                    for (head, line) in line.chunks_exact_mut(width).enumerate() {
+                        let at = (group * heads + head) * queries + query;
+                        line.copy_from_slice(&apart[at * width..][..width]);
+                    }
+                });
+            });
+        } else {
+            let blocks = pieces.div_ceil(groups);
+            let count = queries.div_ceil(blocks).max(LEAST).min(most);
+            let groups = out.par_chunks_mut(queries * row).enumerate();
+            groups.share(|(group, out)| {
                 let blocks = out.par_chunks_mut(count * row).enumerate();
                 blocks.share(|(i, out)| self.block(group, i * count, out, heads));
             });
+        }
     }
 
     /// The queries of a group of heads from `first` on, as many as `out` has rows for.
