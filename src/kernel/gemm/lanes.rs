@@ -85,7 +85,7 @@ pub(crate) trait Lanes: Pod + Send + Sync + Add<Output = Self> {
     #[inline(always)]
     fn transpose_many<S: Simd, const N: usize>(
         _simd: S,
-        _rows: [[Self; 4]; N],
+        _row: impl Fn(usize) -> [Self; 4],
     ) -> Option<[[Self; N]; 4]> {
         None
     }
@@ -136,14 +136,14 @@ mod x86 {
         ])
     }
 
-    /// Eight rows as columns.
+    /// Eight rows as columns. Rows are asked for one by one, so that they come from where they lie.
     #[inline(always)]
-    fn eight(simd: V3, rows: [[f32; 4]; 8]) -> [[f32; 8]; 4] {
+    fn eight(simd: V3, row: impl Fn(usize) -> [f32; 4]) -> [[f32; 8]; 4] {
         let f = simd.avx;
         macro_rules! part {
             ($i:literal $j:literal) => {{
-                let all = f._mm256_castps128_ps256(must_cast(rows[$i]));
-                f._mm256_insertf128_ps::<1>(all, must_cast(rows[$j]))
+                let all = f._mm256_castps128_ps256(must_cast(row($i)));
+                f._mm256_insertf128_ps::<1>(all, must_cast(row($j)))
             }};
         }
         let (a, b, c, d) = (part!(0 4), part!(1 5), part!(2 6), part!(3 7));
@@ -161,27 +161,27 @@ mod x86 {
     #[inline(always)]
     pub(super) fn transpose_many<S: Simd, const N: usize>(
         simd: S,
-        rows: [[f32; 4]; N],
+        row: impl Fn(usize) -> [f32; 4],
     ) -> Option<[[f32; N]; 4]> {
         match N {
-            8 => Some(cast(eight(avx2(simd)?, cast(rows)))),
-            16 => Some(cast(sixteen(simd, cast(rows))?)),
+            8 => Some(cast(eight(avx2(simd)?, row))),
+            16 => Some(cast(sixteen(simd, row)?)),
             _ => None,
         }
     }
 
     /// Sixteen rows as columns: the four numbers of rows that are four apart make a vector.
     #[inline(always)]
-    fn sixteen<S: Simd>(simd: S, rows: [[f32; 4]; 16]) -> Option<[[f32; 16]; 4]> {
+    fn sixteen<S: Simd>(simd: S, row: impl Fn(usize) -> [f32; 4]) -> Option<[[f32; 16]; 4]> {
         let any: &dyn Any = &simd;
         if let Some(simd) = any.downcast_ref::<V4>() {
             let f = simd.avx512f;
             macro_rules! part {
                 ($i:literal $j:literal $k:literal $l:literal) => {{
-                    let all = f._mm512_castps128_ps512(must_cast(rows[$i]));
-                    let all = f._mm512_insertf32x4::<1>(all, must_cast(rows[$j]));
-                    let all = f._mm512_insertf32x4::<2>(all, must_cast(rows[$k]));
-                    f._mm512_insertf32x4::<3>(all, must_cast(rows[$l]))
+                    let all = f._mm512_castps128_ps512(must_cast(row($i)));
+                    let all = f._mm512_insertf32x4::<1>(all, must_cast(row($j)));
+                    let all = f._mm512_insertf32x4::<2>(all, must_cast(row($k)));
+                    f._mm512_insertf32x4::<3>(all, must_cast(row($l)))
                 }};
             }
             let (a, b) = (part!(0 4 8 12), part!(1 5 9 13));
@@ -196,8 +196,7 @@ mod x86 {
             ]);
         }
         let simd = *any.downcast_ref::<V3>()?;
-        let [low, high]: [[[f32; 4]; 8]; 2] = must_cast(rows);
-        let (low, high) = (eight(simd, low), eight(simd, high));
+        let (low, high) = (eight(simd, &row), eight(simd, |i| row(8 + i)));
         Some([0, 1, 2, 3].map(|i| must_cast([low[i], high[i]])))
     }
 }
@@ -271,9 +270,9 @@ macro_rules! lanes {
                 #[inline(always)]
                 fn transpose_many<S: Simd, const N: usize>(
                     simd: S,
-                    rows: [[Self; 4]; N],
+                    row: impl Fn(usize) -> [Self; 4],
                 ) -> Option<[[Self; N]; 4]> {
-                    $transpose_many(simd, rows)
+                    $transpose_many(simd, row)
                 }
             )?
         })+

@@ -440,11 +440,7 @@ fn interleave_many<T: Lanes, S: Simd, const N: usize>(
                 prefetch(block.as_ptr().cast::<T>(), ahead.wrapping_add(4 * l));
             }
         }
-        let mut rows = [[T::zeroed(); 4]; N];
-        for (row, block) in rows.iter_mut().zip(&blocks) {
-            *row = block[l];
-        }
-        let Some(columns) = T::transpose_many(simd, rows) else {
+        let Some(columns) = T::transpose_many::<S, N>(simd, |i| blocks[i][l]) else {
             return false;
         };
         for (column, out) in columns.iter().zip(out.chunks_exact_mut(width)) {

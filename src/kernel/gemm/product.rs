@@ -132,7 +132,7 @@ pub(super) fn run<T: Lanes>(
     match b {
         Right::Packed(packed) => tile.columns = packed.width(),
         Right::Panels(panels) => tile.columns = panels.width(tile),
-        Right::Matrix(_) => {}
+        Right::Matrix(_) => tile = tile.across(n),
     }
     let whole = |columns: usize| (columns / tile.columns).max(1) * tile.columns;
     let matrix;

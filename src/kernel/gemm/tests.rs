@@ -75,6 +75,7 @@ fn panels_written_on_the_way() {
         check_every_way([260, 400, 70], [false, of_b], true);
         check_every_way([33, 517, 300], [true, of_b], false);
         check_every_way([5, 300, 33], [false, of_b], false);
+        check_every_way([20, 150, 64], [false, of_b], true);
     }
 }
 

@@ -140,7 +140,7 @@ pub(super) struct Block<'a, 'c, T> {
     pub(super) b: Columns<'a, T>,
     /// Columns of the right side; the first begins a panel.
     pub(super) columns: Range<usize>,
-    /// The columns of a panel: whole vectors, and as many as a tile can have where lines are not packed.
+    /// The columns of a panel: whole vectors.
     pub(super) width: usize,
     /// Terms to add up.
     pub(super) terms: usize,
@@ -196,19 +196,23 @@ impl<T: Lanes> WithSimd for Block<'_, '_, T> {
                     let width = (columns.end - j).min(size);
                     let next = (lines.get(size..).unwrap_or_default(), *stride);
                     let lines = lines.chunks(*stride);
-                    let first = if width < size {
-                        for (line, out) in lines.zip(panel.chunks_exact_mut(size)) {
-                            out[..width].copy_from_slice(&line[..width]);
-                        }
-                        0
-                    } else {
-                        let (tile, rows) = tiles.tile::<S>(0, j, next);
-                        if many_registers::<S>() {
+                    let first = match size / T::lanes::<S>() {
+                        3 if many_registers::<S>() && width == size => {
+                            let (tile, rows) = tiles.tile::<S>(0, j, next);
                             tile.of_lines::<S, 3>(simd, rows, by_line(lines), panel);
-                        } else {
-                            tile.of_lines::<S, 2>(simd, rows, by_line(lines), panel);
+                            1
                         }
-                        1
+                        2 if width == size => {
+                            let (tile, rows) = tiles.tile::<S>(0, j, next);
+                            tile.of_lines::<S, 2>(simd, rows, by_line(lines), panel);
+                            1
+                        }
+                        _ => {
+                            for (line, out) in lines.zip(panel.chunks_exact_mut(size)) {
+                                out[..width].copy_from_slice(&line[..width]);
+                            }
+                            0
+                        }
                     };
                     (first, &*panel, next)
                 }
