@@ -1,4 +1,4 @@
-//! Softmax and its logarithm along an axis, in place.
+//! Softmax and its logarithm along an axis.
 //!
 //! The largest element is subtracted first, so that nothing overflows. Lines of nothing but
 //! negative infinity give NaN, as the formula does.
@@ -41,9 +41,10 @@ pub(crate) enum Kind {
 }
 
 /// Fills `out` with the results along an axis of `axis` elements that are `inner` apart; `read`
-/// writes the elements from an index on.
+/// writes the elements from an index on. Those that lie somewhere as they are needed are `straight`.
 pub(crate) fn softmax<T: Real>(
     read: &(dyn Fn(usize, &mut [T]) + Sync),
+    straight: Option<&[T]>,
     out: &mut [T],
     [axis, inner]: [usize; 2],
     kind: Kind,
@@ -68,7 +69,15 @@ pub(crate) fn softmax<T: Real>(
     let near = (NEAR / block).max(1) * block;
     let compute = |(i, out): (usize, &mut [T])| {
         for (j, out) in out.chunks_mut(near).enumerate() {
-            read(i * part + j * near, out);
+            let at = i * part + j * near;
+            if let (Some(data), 1, Kind::Softmax) = (straight, inner, kind) {
+                let lines = data[at..].chunks_exact(axis);
+                for (line, out) in lines.zip(out.chunks_exact_mut(axis)) {
+                    weights_of(line, out);
+                }
+                continue;
+            }
+            read(at, out);
             for block in out.chunks_exact_mut(block) {
                 if inner == 1 {
                     line(block, kind);
@@ -130,19 +139,34 @@ fn sum<T: Real>(line: &[T]) -> T {
     rest.iter().fold(join(lanes, T::add), |sum, &x| sum + x)
 }
 
-/// [`math::exp_share`] of `x - max` for each, and their sum.
+/// [`math::exp_share`] of `x - max` for each, and their sum. They are read from another line, or else from
+/// where they are written.
 #[inline(always)]
-fn exponentials<T: Real>(line: &mut [T], max: T) -> T {
+fn exponentials<T: Real>(from: Option<&[T]>, line: &mut [T], max: T) -> T {
+    let power = |x: T| math::exp_share(x - max);
     let mut lanes = [T::zero(); LANES];
-    let (blocks, rest) = line.as_chunks_mut::<LANES>();
-    for block in blocks {
-        for (sum, x) in lanes.iter_mut().zip(block) {
-            *x = math::exp_share(*x - max);
-            *sum += *x;
+    let mut add = |block: &mut [T; LANES], from: &[T; LANES]| {
+        for ((sum, out), &x) in lanes.iter_mut().zip(block).zip(from) {
+            *out = power(x);
+            *sum += *out;
         }
-    }
-    for x in rest.iter_mut() {
-        *x = math::exp_share(*x - max);
+    };
+    let (blocks, rest) = line.as_chunks_mut();
+    if let Some((from, others)) = from.map(<[T]>::as_chunks) {
+        for (block, from) in blocks.iter_mut().zip(from) {
+            add(block, from);
+        }
+        for (out, &x) in rest.iter_mut().zip(others) {
+            *out = power(x);
+        }
+    } else {
+        for block in blocks {
+            let from = *block;
+            add(block, &from);
+        }
+        for x in rest.iter_mut() {
+            *x = power(*x);
+        }
     }
     rest.iter().fold(join(lanes, T::add), |sum, &x| sum + x)
 }
@@ -192,12 +216,26 @@ pub(crate) fn weights<T: Real>(line: &mut [T], other: Option<T>) {
 pub(crate) fn weights_here<T: Real>(line: &mut [T], other: Option<T>) {
     let max = maximum(line);
     let max = other.map_or(max, |other| larger(max, other));
-    let sum = exponentials(line, max);
+    let sum = exponentials(None, line, max);
     let other = other.map_or(T::zero(), |other| math::exp_share(other - max));
     let share = T::one() / (sum + other);
     for x in line {
         *x *= share;
     }
+}
+
+/// The softmax of a line, written to another.
+fn weights_of<T: Real>(line: &[T], out: &mut [T]) {
+    vectorize_mut(
+        #[inline(always)]
+        || {
+            let sum = exponentials(Some(line), out, maximum(line));
+            let share = T::one() / sum;
+            for x in &mut *out {
+                *x *= share;
+            }
+        },
+    );
 }
 
 /// A line for all threads.
@@ -219,7 +257,7 @@ fn long_line<T: Real>(line: &mut [T], kind: Kind) {
         vectorize_mut(
             #[inline(always)]
             || match kind {
-                Kind::Softmax => exponentials(part, max),
+                Kind::Softmax => exponentials(None, part, max),
                 Kind::Log => shift(part, max),
             },
         )
@@ -410,10 +448,14 @@ mod tests {
         let data = numbers(outer * axis * inner);
         for kind in [Kind::Softmax, Kind::Log] {
             let mut out = vec![f64::NAN; data.len()];
+            let mut straight = out.clone();
             let read = |start: usize, out: &mut [f64]| {
                 out.copy_from_slice(&data[start..start + out.len()]);
             };
-            softmax(&read, &mut out, [axis, inner], kind);
+            let sizes = [axis, inner];
+            softmax(&read, None, &mut out, sizes, kind);
+            softmax(&read, Some(&data), &mut straight, sizes, kind);
+            assert_eq!(out, straight);
             for column in 0..outer * inner {
                 let (o, i) = (column / inner, column % inner);
                 let at = |a: usize| (o * axis + a) * inner + i;

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::kernel::softmax::{Kind, softmax};
 use crate::op::{Input, Io, Op, OpError, Output, Outputs, bail, ensure, normalize_axis};
 use crate::ops::floats::{fill, in_real};
-use crate::tensor::convert::widen;
+use crate::tensor::convert::{Compute, widen};
 
 /// SoftMax-8.
 #[derive(Debug, Clone, Deserialize, Serialize)]
@@ -62,7 +62,9 @@ impl Softmax {
         let axis = normalize_axis(self.axis, shape.rank())?;
         let sizes = [shape[axis], shape[axis + 1..].iter().product()];
         in_real!(data.element_type(), T => fill::<T, _>(out, |out| {
-            softmax(&|start, out: &mut [T]| widen(data, start, out), out, sizes, kind);
+            let read = |start: usize, out: &mut [T]| widen(data, start, out);
+            let straight = T::native(data.element_type(), data.bytes());
+            softmax(&read, straight, out, sizes, kind);
             Ok(())
         }))
     }
