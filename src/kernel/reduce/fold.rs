@@ -98,11 +98,21 @@ fn long_runs<const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(acc: &mut [A], d
     }
 }
 
+/// What is asked for while rows are folded together: so many bytes on from them up to a column, further
+/// from that column on.
+#[derive(Clone, Copy)]
+struct Ahead {
+    column: usize,
+    near: usize,
+    far: usize,
+}
+
 /// Folds rows into their accumulators, `N` columns at a time; the columns that are left.
 #[inline(always)]
 fn columns<'a, const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(
     acc: &'a mut [A],
     rows: [&'a [T]; GROUP],
+    ahead: Ahead,
 ) -> (&'a mut [A], [&'a [T]; GROUP]) {
     let (whole, rest) = acc.as_chunks_mut::<N>();
     // Mapped arrays would be calls.
@@ -114,9 +124,14 @@ fn columns<'a, const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(
     }
     for (i, acc) in whole.iter_mut().enumerate() {
         let mut sums = *acc;
+        let bytes = if i * N < ahead.column {
+            ahead.near
+        } else {
+            ahead.far
+        };
         for row in pieces {
             if N >= WHOLE {
-                prefetch_after(&row[i], AHEAD);
+                prefetch_after(&row[i], bytes);
             }
             for (sum, &x) in sums.iter_mut().zip(&row[i]) {
                 *sum = S::push(*sum, x);
@@ -132,15 +147,24 @@ fn columns<'a, const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(
 fn wide_rows<T: Copy, A: Copy, S: Scalar<T, A>>(acc: &mut [A], data: &[T], stride: usize) {
     let width = acc.len();
     let mut rest = data;
+    // What comes after a row is the next of the same group, which is read at the same time: after the last
+    // columns come the first of the rows of the next group.
+    let column = width.saturating_sub(AHEAD / size_of::<T>());
+    let beyond = (GROUP * stride).saturating_sub(width) * size_of::<T>();
     while rest.len() >= (GROUP - 1) * stride + width {
         for (k, acc) in acc.chunks_mut(COLUMNS).enumerate() {
+            let ahead = Ahead {
+                column: column.saturating_sub(k * COLUMNS),
+                near: AHEAD,
+                far: AHEAD.saturating_add(beyond),
+            };
             let mut rows = [rest; GROUP];
             for (i, row) in rows.iter_mut().enumerate() {
                 *row = &rest[i * stride + k * COLUMNS..][..acc.len()];
             }
-            let (acc, rows) = columns::<16, T, A, S>(acc, rows);
-            let (acc, rows) = columns::<4, T, A, S>(acc, rows);
-            columns::<1, T, A, S>(acc, rows);
+            let (acc, rows) = columns::<16, T, A, S>(acc, rows, ahead);
+            let (acc, rows) = columns::<4, T, A, S>(acc, rows, ahead);
+            columns::<1, T, A, S>(acc, rows, ahead);
         }
         rest = rest.get(GROUP * stride..).unwrap_or_default();
     }
