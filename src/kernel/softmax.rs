@@ -207,35 +207,55 @@ fn line<T: Real>(line: &mut [T], kind: Kind) {
 pub(crate) fn weights<T: Real>(line: &mut [T], other: Option<T>) {
     vectorize_mut(
         #[inline(always)]
-        || weights_here(line, other),
+        || weigh(None, line, other, Small::Kept),
     );
 }
 
-/// As [`weights`], for callers that are compiled for the machine themselves.
+/// As [`weights`], for callers that are compiled for the machine themselves and multiply by the results:
+/// those that are not normal numbers are zero instead, for a processor takes its time with these.
 #[inline(always)]
 pub(crate) fn weights_here<T: Real>(line: &mut [T], other: Option<T>) {
-    let max = maximum(line);
-    let max = other.map_or(max, |other| larger(max, other));
-    let sum = exponentials(None, line, max);
-    let other = other.map_or(T::zero(), |other| math::exp_share(other - max));
-    let share = T::one() / (sum + other);
-    for x in line {
-        *x *= share;
-    }
+    weigh(None, line, other, Small::Zero);
 }
 
 /// The softmax of a line, written to another.
 fn weights_of<T: Real>(line: &[T], out: &mut [T]) {
     vectorize_mut(
         #[inline(always)]
-        || {
-            let sum = exponentials(Some(line), out, maximum(line));
-            let share = T::one() / sum;
-            for x in &mut *out {
-                *x *= share;
-            }
-        },
+        || weigh(Some(line), out, None, Small::Kept),
     );
+}
+
+/// What becomes of results that are less than every normal number.
+#[derive(Clone, Copy)]
+enum Small {
+    Kept,
+    Zero,
+}
+
+/// The softmax of a line, or of what is written to it, and of one more element.
+#[inline(always)]
+fn weigh<T: Real>(from: Option<&[T]>, line: &mut [T], other: Option<T>, small: Small) {
+    let max = maximum(from.unwrap_or(line));
+    let max = other.map_or(max, |other| larger(max, other));
+    let sum = exponentials(from, line, max);
+    let other = other.map_or(T::zero(), |other| math::exp_share(other - max));
+    divide(line, T::one() / (sum + other), small);
+}
+
+/// Multiplies what [`exponentials`] gave by a share.
+#[inline(always)]
+fn divide<T: Real>(line: &mut [T], share: T, small: Small) {
+    // Where multiplying would round to zero, and take long to find out, there is no need to: half the least
+    // number there is has a half of epsilon of the least normal one.
+    let least = T::min_positive_value() / share;
+    let least = match small {
+        Small::Kept => least * (T::epsilon() / T::of(2.0)),
+        Small::Zero => least,
+    };
+    for x in line {
+        *x = if *x < least { T::zero() } else { *x * share };
+    }
 }
 
 /// A line for all threads.
@@ -265,9 +285,14 @@ fn long_line<T: Real>(line: &mut [T], kind: Kind) {
     parts.collect_into_vec(&mut sums);
     let total = sum(&sums);
     let (share, log) = (T::one() / total, math::ln(total));
-    line.par_chunks_mut(PART).share(|part| match kind {
-        Kind::Softmax => part.iter_mut().for_each(|x| *x *= share),
-        Kind::Log => part.iter_mut().for_each(|x| *x -= log),
+    line.par_chunks_mut(PART).share(|part| {
+        vectorize_mut(
+            #[inline(always)]
+            || match kind {
+                Kind::Softmax => divide(part, share, Small::Kept),
+                Kind::Log => part.iter_mut().for_each(|x| *x -= log),
+            },
+        );
     });
 }
 
@@ -435,85 +460,5 @@ fn wide_columns<T: Real>(block: &mut [T], inner: usize, kind: Kind) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn numbers(count: usize) -> Vec<f64> {
-        (0..count)
-            .map(|i| ((i * 7919 + 13) % 1009) as f64 / 50.0 - 10.0)
-            .collect()
-    }
-
-    fn check(outer: usize, axis: usize, inner: usize) {
-        let data = numbers(outer * axis * inner);
-        for kind in [Kind::Softmax, Kind::Log] {
-            let mut out = vec![f64::NAN; data.len()];
-            let mut straight = out.clone();
-            let read = |start: usize, out: &mut [f64]| {
-                out.copy_from_slice(&data[start..start + out.len()]);
-            };
-            let sizes = [axis, inner];
-            softmax(&read, None, &mut out, sizes, kind);
-            softmax(&read, Some(&data), &mut straight, sizes, kind);
-            assert_eq!(out, straight);
-            for column in 0..outer * inner {
-                let (o, i) = (column / inner, column % inner);
-                let at = |a: usize| (o * axis + a) * inner + i;
-                let total: f64 = (0..axis).map(|a| data[at(a)].exp()).sum();
-                for a in 0..axis {
-                    let weight = data[at(a)].exp() / total;
-                    let (expected, scale) = match kind {
-                        Kind::Softmax => (weight, weight),
-                        Kind::Log => (weight.ln(), 10.0),
-                    };
-                    let difference = (out[at(a)] - expected).abs();
-                    assert!(difference <= 1e-12 * scale, "{difference} {kind:?}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn definition() {
-        for [outer, axis, inner] in [
-            [3, 1, 1],
-            [2, 5, 1],
-            [3, 100, 1],
-            [2, 3, 5],
-            [1, 4, 700],
-            [0, 3, 2],
-            [400, 100, 1],
-        ] {
-            check(outer, axis, inner);
-        }
-    }
-
-    #[test]
-    fn large_blocks() {
-        check(1, LARGE + 100, 1);
-        check(1, 3, LARGE / 2);
-    }
-
-    #[test]
-    fn infinities_and_nan() {
-        let (inf, nan) = (f32::INFINITY, f32::NAN);
-        for (line, expected) in [
-            ([1e30, 0.0, -1e30], [1.0, 0.0, 0.0]),
-            ([-inf, 2.0, -inf], [0.0, 1.0, 0.0]),
-            ([-inf; 3], [nan; 3]),
-            ([0.0, nan, 0.0], [nan; 3]),
-            ([inf, 0.0, 0.0], [nan; 3]),
-        ] {
-            let mut out = line;
-            weights(&mut out, None);
-            let bits = |line: [f32; 3]| line.map(|x| if x.is_nan() { nan } else { x }.to_bits());
-            assert_eq!(bits(out), bits(expected), "{line:?}");
-        }
-        let mut out = [-inf; 3];
-        weights(&mut out, Some(0.0));
-        assert_eq!(out, [0.0; 3]);
-        let mut out = [2.0f32.ln(), 0.0];
-        weights(&mut out, Some(0.0));
-        assert_eq!(out, [0.5, 0.25]);
-    }
-}
+#[path = "softmax_tests.rs"]
+mod tests;
