@@ -95,8 +95,10 @@ pub(super) fn exp_shifted(x: f32, shift: i32) -> f32 {
     let most = if shift == 0 { 89.0 } else { 89.5 };
     // NaN stays.
     let x = if x > most { most } else { x };
-    let x = if x < -104.0 { -104.0 } else { x };
-    exp_parts(x, 0.0, shift)
+    // Rounding to zero would take a processor as long as a hundred other steps.
+    let gone = x < -104.0;
+    let y = exp_parts(if gone { 0.0 } else { x }, 0.0, shift);
+    if gone { 0.0 } else { y }
 }
 
 /// `exp(x) * 2^64` for numbers that are not positive: so none of them is too small for one
