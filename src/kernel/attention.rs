@@ -139,17 +139,13 @@ impl<T: Real> Attention<'_, T> {
         // Two pieces of work for each thread make up for one that is late. Keys are packed for each block of
         // queries, so that blocks are made smaller last.
         let (groups, pieces) = (out.len() / (queries * row), 2 * threads);
-        let alone = |(group, out): (usize, &mut [T])| {
-            for (i, out) in out.chunks_mut(most * row).enumerate() {
-                self.block(group, i * most, out, heads);
-            }
-        };
         if threads == 1 {
-            out.chunks_mut(queries * row).enumerate().for_each(alone);
-        } else if groups >= pieces {
-            let groups = out.par_chunks_mut(queries * row).enumerate();
-            groups.share(alone);
-        } else if heads > 1 {
+            for (group, out) in out.chunks_mut(queries * row).enumerate() {
+                for (i, out) in out.chunks_mut(most * row).enumerate() {
+                    self.block(group, i * most, out, heads);
+                }
+            }
+        } else if heads > 1 && groups < pieces {
             with_scratch(out.len(), |apart: &mut [T]| {
                 self.run(apart, 1);
                 let lines = out.par_chunks_mut(row).enumerate();
@@ -408,9 +404,17 @@ mod tests {
                         sink: None,
                         scale: 0.5,
                     };
-                    let mut out = vec![f64::NAN; batch * heads * queries * width];
-                    attention.run(&mut out, heads_beside);
-                    out
+                    let [one, three] = [1, 3].map(|threads| {
+                        let mut out = vec![f64::NAN; batch * heads * queries * width];
+                        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+                        let pool = pool.expect("threads");
+                        pool.install(|| attention.run(&mut out, heads_beside));
+                        out
+                    });
+                    for (a, b) in one.iter().zip(&three) {
+                        assert!((a - b).abs() < 1e-14);
+                    }
+                    three
                 };
                 let expected = run(false, 1);
                 let strided = run(true, 1);

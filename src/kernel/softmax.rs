@@ -73,7 +73,7 @@ pub(crate) fn softmax<T: Real>(
             if let (Some(data), 1, Kind::Softmax) = (straight, inner, kind) {
                 let lines = data[at..].chunks_exact(axis);
                 for (line, out) in lines.zip(out.chunks_exact_mut(axis)) {
-                    weights_of(line, out);
+                    softmax_line(Some(line), out);
                 }
                 continue;
             }
@@ -189,7 +189,7 @@ fn shift<T: Real>(line: &mut [T], max: T) -> T {
 
 fn line<T: Real>(line: &mut [T], kind: Kind) {
     match kind {
-        Kind::Softmax => weights(line, None),
+        Kind::Softmax => softmax_line(None, line),
         Kind::Log => vectorize_mut(
             #[inline(always)]
             || {
@@ -203,27 +203,28 @@ fn line<T: Real>(line: &mut [T], kind: Kind) {
     }
 }
 
-/// The softmax of a line, and of one more element that takes its share but has no result.
+/// The softmax of a line, or of what is written to it.
+fn softmax_line<T: Real>(from: Option<&[T]>, line: &mut [T]) {
+    vectorize_mut(
+        #[inline(always)]
+        || weigh(from, line, None, Small::Kept),
+    );
+}
+
+/// The softmax of a line, and of one more element that takes its share but has no result, for attention,
+/// which multiplies by the results: those that are not normal numbers are zero instead, for a processor
+/// takes its time with these.
 pub(crate) fn weights<T: Real>(line: &mut [T], other: Option<T>) {
     vectorize_mut(
         #[inline(always)]
-        || weigh(None, line, other, Small::Kept),
+        || weights_here(line, other),
     );
 }
 
-/// As [`weights`], for callers that are compiled for the machine themselves and multiply by the results:
-/// those that are not normal numbers are zero instead, for a processor takes its time with these.
+/// As [`weights`], for callers that are compiled for the machine themselves.
 #[inline(always)]
 pub(crate) fn weights_here<T: Real>(line: &mut [T], other: Option<T>) {
     weigh(None, line, other, Small::Zero);
-}
-
-/// The softmax of a line, written to another.
-fn weights_of<T: Real>(line: &[T], out: &mut [T]) {
-    vectorize_mut(
-        #[inline(always)]
-        || weigh(Some(line), out, None, Small::Kept),
-    );
 }
 
 /// What becomes of results that are less than every normal number.

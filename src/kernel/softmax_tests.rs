@@ -69,7 +69,7 @@ fn infinities_and_nan() {
         ([inf, 0.0, 0.0], [nan; 3]),
     ] {
         let mut out = line;
-        weights(&mut out, None);
+        softmax_line(None, &mut out);
         let bits = |line: [f32; 3]| line.map(|x| if x.is_nan() { nan } else { x }.to_bits());
         assert_eq!(bits(out), bits(expected), "{line:?}");
     }
@@ -80,7 +80,7 @@ fn infinities_and_nan() {
     let line = [0.0, -87.0, -87.5, -103.0, -103.9, -104.5, -1e30];
     let exact = line.map(|x: f32| f64::from(x).exp());
     let mut out = line;
-    weights(&mut out, None);
+    softmax_line(None, &mut out);
     for (&out, &exact) in out.iter().zip(&exact) {
         let error = (f64::from(out) - exact).abs();
         assert!(
@@ -90,7 +90,7 @@ fn infinities_and_nan() {
     }
     assert!(out[3] > 0.0 && out[5..] == [0.0; 2]);
     let mut normal = line;
-    weights_here(&mut normal, None);
+    weights(&mut normal, None);
     assert_eq!(normal[..2], out[..2]);
     assert_eq!(normal[2..], [0.0; 5]);
     let mut out = [2.0f32.ln(), 0.0];

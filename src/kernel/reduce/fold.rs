@@ -98,12 +98,11 @@ fn long_runs<const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(acc: &mut [A], d
     }
 }
 
-/// What is asked for while rows are folded together: so many bytes on from them up to a column, further
+/// What is asked for while rows are folded together: [`AHEAD`] bytes on from them up to a column, so many
 /// from that column on.
 #[derive(Clone, Copy)]
 struct Ahead {
     column: usize,
-    near: usize,
     far: usize,
 }
 
@@ -125,7 +124,7 @@ fn columns<'a, const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(
     for (i, acc) in whole.iter_mut().enumerate() {
         let mut sums = *acc;
         let bytes = if i * N < ahead.column {
-            ahead.near
+            AHEAD
         } else {
             ahead.far
         };
@@ -155,8 +154,7 @@ fn wide_rows<T: Copy, A: Copy, S: Scalar<T, A>>(acc: &mut [A], data: &[T], strid
         for (k, acc) in acc.chunks_mut(COLUMNS).enumerate() {
             let ahead = Ahead {
                 column: column.saturating_sub(k * COLUMNS),
-                near: AHEAD,
-                far: AHEAD.saturating_add(beyond),
+                far: AHEAD + beyond,
             };
             let mut rows = [rest; GROUP];
             for (i, row) in rows.iter_mut().enumerate() {
