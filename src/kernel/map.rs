@@ -2,6 +2,7 @@
 
 use super::block::{Operand, blocks};
 use super::simd::vectorize_mut;
+use crate::op::Added;
 use crate::tensor::Tensor;
 use crate::tensor::convert::{Compute, Native};
 
@@ -28,4 +29,62 @@ pub(crate) fn each<C: Copy, O>(x: &[C], out: &mut [O], f: impl Fn(C) -> O) {
             }
         },
     );
+}
+
+/// Elements of a whole vector, or of several.
+const WHOLE: usize = 16;
+
+/// Replaces each element by a function of its sum with what is added, as [`each`].
+#[inline(always)]
+pub(crate) fn each_sum(elements: &mut [f32], added: Added<'_>, f: impl Fn(f32) -> f32) {
+    vectorize_mut(
+        #[inline(always)]
+        || {
+            let Added { repeated, beside } = added;
+            let (mut at, mut skip) = (0, repeated.skip);
+            for &shift in repeated.values {
+                let len = (repeated.times - skip).min(elements.len() - at);
+                let now = &mut elements[at..][..len];
+                let beside = beside.map(|beside| &beside[at..][..len]);
+                run(now, shift, beside, &f);
+                (at, skip) = (at + len, 0);
+            }
+        },
+    );
+}
+
+/// Runs are short at times, and their last elements one by one would take as long as whole vectors: these
+/// are the end of one more vector, taken before what it shares with others is replaced.
+#[inline(always)]
+fn run(elements: &mut [f32], shift: f32, beside: Option<&[f32]>, f: &impl Fn(f32) -> f32) {
+    let ends = !elements.len().is_multiple_of(WHOLE);
+    match elements.last_chunk::<WHOLE>().copied() {
+        Some(mut last) if ends => {
+            let beside_last = beside.and_then(|beside| beside.last_chunk::<WHOLE>());
+            sums(&mut last, shift, beside_last.map(|last| &last[..]), f);
+            let whole = elements.len() - elements.len() % WHOLE;
+            let beside = beside.map(|beside| &beside[..whole]);
+            sums(&mut elements[..whole], shift, beside, f);
+            if let Some(place) = elements.last_chunk_mut() {
+                *place = last;
+            }
+        }
+        _ => sums(elements, shift, beside, f),
+    }
+}
+
+#[inline(always)]
+fn sums(elements: &mut [f32], shift: f32, beside: Option<&[f32]>, f: &impl Fn(f32) -> f32) {
+    match beside {
+        Some(beside) => {
+            for (x, &y) in elements.iter_mut().zip(beside) {
+                *x = f(*x + shift + y);
+            }
+        }
+        None => {
+            for x in elements {
+                *x = f(*x + shift);
+            }
+        }
+    }
 }

@@ -25,6 +25,20 @@ pub trait Elementwise: Sync {
         _out: &mut [f32],
     ) {
     }
+
+    /// Whether the operation is the sum of its two inputs.
+    fn adds(&self) -> bool {
+        false
+    }
+
+    /// Whether the operation has a loop for sums, which are its one input.
+    fn takes_sums(&self) -> bool {
+        false
+    }
+
+    /// Replaces each element by the function of its sum with what is added: called of operations that
+    /// take sums.
+    fn compute_sums(&self, _added: Added<'_>, _elements: &mut [f32]) {}
 }
 
 /// Elements of which each comes `times` times before the next, seen from element `skip` on.
@@ -36,6 +50,15 @@ pub struct Repeated<'a> {
     pub times: usize,
     /// How many elements of the first run are left out, less than `times`.
     pub skip: usize,
+}
+
+/// What is added to elements, one after the other.
+#[derive(Debug, Clone, Copy)]
+pub struct Added<'a> {
+    /// First, one number to many elements. There are enough of them for all.
+    pub repeated: Repeated<'a>,
+    /// Then, a number to each.
+    pub beside: Option<&'a [f32]>,
 }
 
 /// What is done to the elements of output 0 while they are still in the cache: called once for

@@ -25,7 +25,7 @@ pub(crate) use axis::{
 pub(crate) use def::made;
 pub use def::{AttributeList, LayerData, OpDef, Version, Weights};
 pub(crate) use def::{NoWeights, ReadError, ReadResult, def, def_with, fixed};
-pub use fuse::{Elementwise, Finish, Prepared, Repeated};
+pub use fuse::{Added, Elementwise, Finish, Prepared, Repeated};
 pub use input::Input;
 pub(crate) use input::{expect_index_type, expect_indices_fit, merge_types, same_dimension};
 pub use stored::Stored;

@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use super::floats::in_real;
 use super::interval;
 use crate::kernel::dispatch::{Lane, lane};
-use crate::kernel::map::{each, map};
+use crate::kernel::map::{each, each_sum, map};
 use crate::kernel::math;
 use crate::kernel::real::Real;
-use crate::op::{Elementwise, Input, Io, Op, OpError, Output, Outputs, ensure};
+use crate::op::{Added, Elementwise, Input, Io, Op, OpError, Output, Outputs, ensure};
 use crate::tensor::convert::{Compute, convert, convert_into};
 use crate::tensor::{ElementType, Tensor, ValueRange};
 
@@ -37,6 +37,9 @@ impl<T: PrimInt + WrappingNeg + Compute> Integer for T {}
 pub(super) trait Function: Debug + Send + Sync + 'static {
     const INTEGERS: Integers;
 
+    /// Whether there is a loop for sums: for functions that often follow products and convolutions.
+    const TAKES_SUMS: bool = false;
+
     fn real<T: Real>(&self, x: T) -> T;
 
     /// The function of as many numbers, where that is faster than one by one.
@@ -44,6 +47,16 @@ pub(super) trait Function: Debug + Send + Sync + 'static {
         each(
             x,
             out,
+            #[inline(always)]
+            |x| self.real(x),
+        );
+    }
+
+    /// Replaces elements by the function of their sums.
+    fn sums(&self, added: Added<'_>, elements: &mut [f32]) {
+        each_sum(
+            elements,
+            added,
             #[inline(always)]
             |x| self.real(x),
         );
@@ -118,6 +131,16 @@ impl<F: Function> Op for Unary<F> {
 impl<F: Function> Elementwise for Unary<F> {
     fn compute(&self, inputs: &[&[f32]], out: &mut [f32]) {
         self.0.block(inputs[0], out);
+    }
+
+    fn takes_sums(&self) -> bool {
+        F::TAKES_SUMS
+    }
+
+    fn compute_sums(&self, added: Added<'_>, elements: &mut [f32]) {
+        if F::TAKES_SUMS {
+            self.0.sums(added, elements);
+        }
     }
 }
 

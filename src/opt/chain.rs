@@ -8,6 +8,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::operand::Operand;
+use super::sums::Sums;
 use crate::op::{Op, OpError, Repeated};
 use crate::tensor::{Shape, Tensor};
 
@@ -42,6 +43,8 @@ impl fmt::Debug for Step {
 #[derive(Debug)]
 pub(super) struct Chain {
     steps: Vec<Step>,
+    /// The same in one loop, if they can be done so.
+    sums: Option<Sums>,
     /// Whether the last step, which writes the output, takes what stands there before.
     head_last: bool,
     /// How many inputs there are.
@@ -72,6 +75,7 @@ impl Chain {
         Self {
             registers: registers.into_iter().map(|r| first + r).collect(),
             count: first + used,
+            sums: Sums::of(&steps),
             steps,
             head_last,
             inputs,
@@ -98,6 +102,14 @@ impl Chain {
     /// Computes a part of the output, which holds what the head computed. Its first element is at
     /// `at`.
     pub(super) fn run(&self, operands: &[Operand<'_>], at: usize, part: &mut [f32]) {
+        let done = match &self.sums {
+            Some(sums) => sums.run(operands, at, part),
+            None => 0,
+        };
+        let (at, part) = (at + done, &mut part[done..]);
+        if part.is_empty() {
+            return;
+        }
         SCRATCH.with_borrow_mut(|registers| {
             if registers.len() < self.count {
                 registers.resize_with(self.count, || vec![0.0; BLOCK]);

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::graph::{Builder, Port};
+use crate::graph::{Builder, Operation, Port};
 use crate::tensor::ElementType;
 use crate::{CompileOptions, Model};
 
@@ -117,5 +117,128 @@ proptest! {
             }
             at += now;
         }
+    }
+}
+
+/// An operation of so many inputs.
+fn op(kind: &str, attributes: &[(&str, &str)], inputs: usize) -> Arc<dyn Op> {
+    let mut graph = Builder::new();
+    let x = graph.parameter("x", ElementType::F32, "3".parse().expect("a shape"));
+    let node = graph.add("it", kind, "opset13", attributes, &vec![x; inputs]);
+    graph.result("y", node.expect("fits"));
+    let model = graph.build("one").expect("fits");
+    let mut nodes = model.graph().nodes().map(|(_, node)| node);
+    let node = nodes.find(|node| node.name == "it");
+    match &node.expect("is there").operation {
+        Operation::Known { op, .. } => Arc::clone(op),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Sums of the head and so many inputs, and a function if it has a name.
+fn sums(inputs: usize, function: &str) -> Chain {
+    let mut steps: Vec<Step> = Vec::new();
+    let before = |at: usize| at.checked_sub(1).map_or(Arg::Head, Arg::Step);
+    for k in 0..inputs {
+        let mut args: SmallVec<[Arg; 3]> = SmallVec::from_slice(&[before(k), Arg::Input(k)]);
+        args.rotate_left(k % 2);
+        let op = op("Add", &[], 2);
+        steps.push(Step { op, args });
+    }
+    if !function.is_empty() {
+        let attributes: &[_] = match function {
+            "Clamp" => &[("min", "-1"), ("max", "1.5")],
+            "Elu" => &[("alpha", "0.5")],
+            "Gelu" => &[("approximation_mode", "tanh")],
+            _ => &[],
+        };
+        steps.push(Step {
+            op: op(function, attributes, 1),
+            args: SmallVec::from_slice(&[before(inputs)]),
+        });
+    }
+    Chain::new(steps)
+}
+
+const FUNCTIONS: [&str; 10] = [
+    "ReLU", "HSwish", "HSigmoid", "Swish", "Sigmoid", "Tanh", "Gelu", "Clamp", "Elu", "Mish",
+];
+
+#[test]
+fn sums_are_one_loop() {
+    let out = Shape::from(&[2, 5, 100][..]);
+    for (shapes, done) in [
+        (&[&[1, 5, 1][..]][..], 1000),
+        (&[&[2, 5, 1]], 1000),
+        (&[&[1]], 1000),
+        (&[&[100]], 1000),
+        (&[&[2, 5, 100]], 1000),
+        (&[&[5, 1], &[2, 5, 100]], 1000),
+        (&[&[1], &[100]], 1000),
+        (&[], 1000),
+        // Another order would round otherwise, and neither numbers nor pieces are for others.
+        (&[&[2, 5, 100], &[5, 1]], 0),
+        (&[&[2, 1, 1]], 1000),
+        (&[&[2, 1, 100]], 1000),
+    ] {
+        let tensors: Vec<Tensor> = shapes.iter().map(|shape| numbered(shape, 3)).collect();
+        let tensors: Vec<&Tensor> = tensors.iter().collect();
+        for function in FUNCTIONS.into_iter().chain([""]) {
+            let chain = sums(shapes.len(), function);
+            if chain.steps.is_empty() {
+                continue;
+            }
+            let operands = chain.operands(&tensors, &out).expect("f32");
+            let mut part = vec![0.5; 1000];
+            let sums = chain.sums.as_ref().expect("sums");
+            assert_eq!(
+                sums.run(&operands, 0, &mut part),
+                done,
+                "{shapes:?} {function}"
+            );
+        }
+    }
+    assert!(sums(3, "ReLU").sums.is_none());
+    assert!(sums(1, "Floor").sums.is_none());
+}
+
+proptest! {
+    /// One loop gives the very bits of one operation after the other.
+    #[test]
+    fn sums_like_steps(
+        [batch, channels] in [1usize..4, 1usize..20],
+        plane in prop::sample::select(vec![1usize, 7, 16, 49, 64, 100, 1500]),
+        kinds in prop::collection::vec(0usize..6, 0..3),
+        function in prop::sample::select(FUNCTIONS.into_iter().chain([""]).collect::<Vec<_>>()),
+        cut in 1usize..5000,
+    ) {
+        prop_assume!(!kinds.is_empty() || !function.is_empty());
+        let shapes = [
+            vec![1],
+            vec![channels, 1],
+            vec![batch, channels, 1],
+            vec![plane],
+            vec![channels, plane],
+            vec![batch, 1, plane],
+        ];
+        let tensors: Vec<Tensor> = kinds.iter().map(|&kind| numbered(&shapes[kind], kind)).collect();
+        let tensors: Vec<&Tensor> = tensors.iter().collect();
+        let out = Shape::from(&[batch, channels, plane][..]);
+        let mut chain = sums(kinds.len(), function);
+        let head = numbered(&[batch, channels, plane], 9);
+        let head = head.as_slice::<f32>().expect("f32");
+        let mut run = |one_loop: bool| {
+            if !one_loop {
+                chain.sums = None;
+            }
+            let operands = chain.operands(&tensors, &out).expect("f32");
+            let mut found = head.to_vec();
+            for (i, part) in found.chunks_mut(cut).enumerate() {
+                chain.run(&operands, i * cut, part);
+            }
+            found.into_iter().map(f32::to_bits).collect::<Vec<_>>()
+        };
+        let found = run(true);
+        prop_assert_eq!(found, run(false));
     }
 }

@@ -14,6 +14,7 @@ mod fuse;
 mod joined;
 mod operand;
 mod pack;
+mod sums;
 mod trim;
 mod weights;
 

@@ -67,6 +67,16 @@ impl<'a> Operand<'a> {
         self.data.get(start + at % n..)?.get(..len)
     }
 
+    /// How many elements from `at` on lie in one piece, or are repeated all along the last axis.
+    pub(super) fn run(&self, at: usize) -> usize {
+        let all = match self.axes[..] {
+            [(_, 0), (count, 1), (times, 0)] => count * times,
+            [_, .., (n, 1)] => n,
+            _ => return usize::MAX,
+        };
+        all - at % all
+    }
+
     /// The elements at `at` and after it, if each is repeated all along the last axis.
     pub(super) fn repeated(&self, at: usize, len: usize) -> Option<Repeated<'a>> {
         let (times, count, first) = match self.axes[..] {

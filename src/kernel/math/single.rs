@@ -157,9 +157,9 @@ impl Functions for f32 {
     #[inline(always)]
     fn normal_cdf(x: f32) -> f32 {
         let a = x.abs();
-        // Beyond 14.3 what is below is less than any float, and beyond 5.5 nothing to one. Rounding to zero
-        // would take a processor as long as a hundred other steps.
-        let gone = a > if x < 0.0 { 14.5 } else { 6.0 };
+        // Beyond 14.3 what is below is less than any float. Rounding to zero would take a processor as long
+        // as a hundred other steps.
+        let gone = a > 14.5;
         let a = if gone { 0.0 } else { a };
         let half = -0.5 * a;
         let hi = half * a;

@@ -7,8 +7,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::dispatch::{Lane, lane};
-use crate::kernel::map::{each, map};
-use crate::op::{Elementwise, Input, Io, Op, OpError, Output, Outputs, ensure};
+use crate::kernel::map::{each, each_sum, map};
+use crate::op::{Added, Elementwise, Input, Io, Op, OpError, Output, Outputs, ensure};
 use crate::ops::floats::in_real;
 use crate::ops::interval;
 use crate::ops::unary::{self, Integer, Integers, clamp, map_floats};
@@ -76,13 +76,27 @@ impl Op for Clamp {
     }
 }
 
+#[allow(clippy::cast_possible_truncation)] // rounds
 impl Elementwise for Clamp {
-    #[allow(clippy::cast_possible_truncation)] // rounds
     fn compute(&self, inputs: &[&[f32]], out: &mut [f32]) {
         let (min, max) = (self.min as f32, self.max as f32);
         each(
             inputs[0],
             out,
+            #[inline(always)]
+            |x| clamp(x, min, max),
+        );
+    }
+
+    fn takes_sums(&self) -> bool {
+        true
+    }
+
+    fn compute_sums(&self, added: Added<'_>, elements: &mut [f32]) {
+        let (min, max) = (self.min as f32, self.max as f32);
+        each_sum(
+            elements,
+            added,
             #[inline(always)]
             |x| clamp(x, min, max),
         );

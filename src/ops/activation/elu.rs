@@ -15,6 +15,7 @@ pub(crate) struct Elu {
 
 impl Function for Elu {
     const INTEGERS: Integers = Integers::Refused;
+    const TAKES_SUMS: bool = true;
 
     #[inline(always)]
     fn real<T: Real>(&self, x: T) -> T {

@@ -6,9 +6,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::kernel::map::each;
+use crate::kernel::map::{each, each_sum};
 use crate::kernel::math;
 use crate::kernel::real::Real;
+use crate::op::Added;
 use crate::ops::unary::{Function, Integers};
 
 /// How the distribution is computed.
@@ -30,6 +31,7 @@ pub(crate) struct Gelu {
 
 impl Function for Gelu {
     const INTEGERS: Integers = Integers::Refused;
+    const TAKES_SUMS: bool = true;
 
     #[inline(always)]
     fn real<T: Real>(&self, x: T) -> T {
@@ -50,6 +52,23 @@ impl Function for Gelu {
             Mode::Tanh => each(
                 x,
                 out,
+                #[inline(always)]
+                |x| approximate(x),
+            ),
+        }
+    }
+
+    fn sums(&self, added: Added<'_>, elements: &mut [f32]) {
+        match self.approximation_mode {
+            Mode::Erf => each_sum(
+                elements,
+                added,
+                #[inline(always)]
+                |x| exact(x),
+            ),
+            Mode::Tanh => each_sum(
+                elements,
+                added,
                 #[inline(always)]
                 |x| approximate(x),
             ),
@@ -76,6 +95,7 @@ pub(crate) struct Gelu2 {}
 
 impl Function for Gelu2 {
     const INTEGERS: Integers = Integers::Refused;
+    const TAKES_SUMS: bool = true;
 
     #[inline(always)]
     fn real<T: Real>(&self, x: T) -> T {

@@ -12,6 +12,7 @@ pub(crate) struct HSigmoid {}
 
 impl Function for HSigmoid {
     const INTEGERS: Integers = Integers::Refused;
+    const TAKES_SUMS: bool = true;
 
     #[inline(always)]
     fn real<T: Real>(&self, x: T) -> T {

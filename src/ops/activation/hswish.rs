@@ -13,6 +13,7 @@ pub(crate) struct HSwish {}
 
 impl Function for HSwish {
     const INTEGERS: Integers = Integers::Refused;
+    const TAKES_SUMS: bool = true;
 
     #[inline(always)]
     fn real<T: Real>(&self, x: T) -> T {

@@ -16,6 +16,7 @@ pub(crate) struct Relu {}
 
 impl Function for Relu {
     const INTEGERS: Integers = Integers::Exact;
+    const TAKES_SUMS: bool = true;
 
     #[inline(always)]
     fn real<T: Real>(&self, x: T) -> T {

@@ -4,11 +4,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::kernel::map::each;
+use crate::kernel::map::{each, each_sum};
 use crate::kernel::math;
 use crate::kernel::real::Real;
 use crate::kernel::zip::each_pair;
-use crate::op::{Elementwise, Input, Io, Op, OpError, Outputs, bail, merge_types};
+use crate::op::{Added, Elementwise, Input, Io, Op, OpError, Outputs, bail, merge_types};
 use crate::ops::floats::in_real;
 use crate::ops::unary::{Integers, expect_type, like, map_floats, number};
 
@@ -66,6 +66,19 @@ impl Elementwise for Swish {
                 |x| swish(x, 1.0),
             ),
         }
+    }
+
+    fn takes_sums(&self) -> bool {
+        true
+    }
+
+    fn compute_sums(&self, added: Added<'_>, elements: &mut [f32]) {
+        each_sum(
+            elements,
+            added,
+            #[inline(always)]
+            |x| swish(x, 1.0),
+        );
     }
 }
 

@@ -12,6 +12,8 @@ use crate::tensor::ValueRange;
 pub(crate) struct Add;
 
 impl Function for Add {
+    const ADDS: bool = true;
+
     #[inline(always)]
     fn float<T: Float>(a: T, b: T) -> T {
         a + b

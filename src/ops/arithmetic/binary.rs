@@ -79,6 +79,9 @@ integer!(i32, i64, u64);
 
 /// A function of two numbers, in floats, integers and intervals.
 pub(super) trait Function: Debug + Default + Send + Sync + 'static {
+    /// Whether it is the sum.
+    const ADDS: bool = false;
+
     fn float<T: Float>(a: T, b: T) -> T;
     fn integer<T: Integer>(a: T, b: T) -> T;
     fn range(a: ValueRange, b: ValueRange) -> ValueRange;
@@ -135,6 +138,10 @@ impl<F: Function> Elementwise for Binary<F> {
 
     fn takes_repeated(&self) -> bool {
         true
+    }
+
+    fn adds(&self) -> bool {
+        F::ADDS
     }
 
     fn compute_repeated(

@@ -15,6 +15,7 @@ pub(crate) struct Tanh {}
 
 impl Function for Tanh {
     const INTEGERS: Integers = Integers::Rounded;
+    const TAKES_SUMS: bool = true;
 
     #[inline(always)]
     fn real<T: Real>(&self, x: T) -> T {
