@@ -41,12 +41,21 @@ pub(crate) struct Pace {
 impl Pace {
     /// Evaluates, on threads that are kept awake if the last evaluation was long.
     pub(crate) fn keep<R: Send>(&mut self, run: impl FnOnce() -> R + Send) -> R {
+        self.measured(|long| if long { awake(run) } else { run() })
+    }
+
+    /// The same on this very thread. Others are kept awake if it is one of a pool.
+    pub(crate) fn keep_here<R>(&mut self, run: impl FnOnce() -> R) -> R {
+        self.measured(|long| if long { awake_here(run) } else { run() })
+    }
+
+    fn measured<R>(&mut self, run: impl FnOnce(bool) -> R) -> R {
         if self.left > 0 {
             self.left -= 1;
-            return run();
+            return run(false);
         }
         let start = Instant::now();
-        let result = if self.long { awake(run) } else { run() };
+        let result = run(self.long);
         self.took(start.elapsed());
         result
     }
@@ -66,19 +75,41 @@ impl Drop for Set<'_> {
     }
 }
 
+/// The workers beside one, and what lets none but this evaluation keep them awake; `None` where there are
+/// none, or another does.
+fn take() -> Option<(usize, Set<'static>)> {
+    let others = rayon::current_num_threads() - 1;
+    let taken = others > 0 && !TAKING.swap(true, Ordering::Acquire);
+    taken.then(|| (others, Set(&TAKING, false)))
+}
+
 /// Calls `run` while the other workers of the pool look for work.
 fn awake<R: Send>(run: impl FnOnce() -> R + Send) -> R {
-    let others = rayon::current_num_threads() - 1;
-    if others == 0 || TAKING.swap(true, Ordering::Acquire) {
+    let Some((others, _taking)) = take() else {
         return run();
-    }
-    let _taking = Set(&TAKING, false);
+    };
     let over = AtomicBool::new(false);
     let until_over = || {
         let _over = Set(&over, true);
         run()
     };
     rayon::join(until_over, || line(&over, others)).0
+}
+
+/// The same on this thread; outside of a pool nobody is kept awake, for all of its workers are others.
+fn awake_here<R>(run: impl FnOnce() -> R) -> R {
+    if rayon::current_thread_index().is_none() {
+        return run();
+    }
+    let Some((others, _taking)) = take() else {
+        return run();
+    };
+    let over = AtomicBool::new(false);
+    rayon::in_place_scope(|scope| {
+        let _over = Set(&over, true);
+        scope.spawn(|_| line(&over, others));
+        run()
+    })
 }
 
 /// This worker and so many others behind it look for work.
@@ -142,9 +173,14 @@ mod tests {
             let pool = pool.build().expect("threads");
             for _ in 0..50 {
                 assert_eq!(pool.install(|| awake(|| work() + work())), 2 * expected);
+                assert_eq!(
+                    pool.install(|| awake_here(|| work() + work())),
+                    2 * expected
+                );
             }
         }
         assert_eq!(awake(work), expected);
+        assert_eq!(awake_here(work), expected);
     }
 
     #[test]
@@ -154,7 +190,11 @@ mod tests {
         let pool = pool.build().expect("threads");
         let sums: Vec<u64> = pool.install(|| {
             let runs = (0..200).into_par_iter();
-            runs.map(|_| awake(|| awake(work) + work())).collect()
+            runs.map(|i| match i % 2 {
+                0 => awake(|| awake(work) + awake_here(work)),
+                _ => awake_here(|| awake(work) + awake_here(work)),
+            })
+            .collect()
         });
         assert_eq!(sums, [2 * expected; 200]);
     }
@@ -163,6 +203,8 @@ mod tests {
     fn a_panic_ends_the_watch() {
         let panicked = std::panic::catch_unwind(|| awake(|| panic!("on purpose")));
         assert!(panicked.is_err());
+        let here = || rayon::scope(|_| awake_here(|| panic!("on purpose")));
+        assert!(std::panic::catch_unwind(here).is_err());
         assert_eq!(awake(work), work());
     }
 
@@ -172,6 +214,8 @@ mod tests {
         pace.took(LONG);
         assert!(pace.long && pace.left == 0);
         assert_eq!(pace.keep(work), work());
+        pace.took(LONG);
+        assert_eq!(rayon::scope(|_| pace.keep_here(work)), work());
         pace.took(LONG / 2);
         assert!(!pace.long && pace.left == OFTEN);
         assert_eq!(pace.keep(work), work());

@@ -92,6 +92,10 @@ impl InferRequest {
 
     /// Evaluates the model under limits and observers of your own.
     ///
+    /// What is observed is evaluated on the calling thread, and shares its work with the threads of the
+    /// pool that this one belongs to: call this within `rayon::ThreadPool::install` to choose them, and to
+    /// have layers take the time they take unobserved.
+    ///
     /// # Errors
     /// As [`InferRequest::infer`], and when an observer stops the run.
     pub fn infer_with<'k, K: Into<PortKey<'k>>>(
@@ -137,9 +141,11 @@ impl InferRequest {
                     })?;
                 } else {
                     // Observers stay on the caller's thread.
-                    under(limits, || {
-                        let run = Run::new(model, limits, state, workspace, observers);
-                        run.run(inputs, results)
+                    pace.keep_here(|| {
+                        under(limits, || {
+                            let run = Run::new(model, limits, state, workspace, observers);
+                            run.run(inputs, results)
+                        })
                     })?;
                 }
             }
