@@ -28,8 +28,8 @@ const WIDEST: usize = 48;
 /// What moving an element costs, in multiplications.
 const MOVING: usize = 12;
 
-/// Multiplications below which work stays on the calling thread: some twenty microseconds.
-const SMALL: usize = 1 << 18;
+/// Multiplications below which work stays on the calling thread: some thirty microseconds.
+const SMALL: usize = 1 << 19;
 
 /// How each channel is convolved by its filter.
 #[derive(Debug)]
