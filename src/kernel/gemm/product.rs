@@ -105,8 +105,7 @@ pub(super) fn run_few<T: Lanes>(
     match threads_for(work, &how) {
         1 => part(Part::whole(c, m, n, 0)),
         threads => {
-            // As many for each thread.
-            let count = (work / (SMALL / 2) / threads).clamp(1, 4) * threads;
+            let count = parts_for(work, threads);
             let tile = TileSize {
                 rows: m,
                 columns: 32,
