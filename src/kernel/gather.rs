@@ -2,9 +2,9 @@
 
 use rayon::prelude::*;
 
+use super::elements::pick_each;
 use super::moving::{Mover, Word, copy_run, for_rows};
 use super::scratch::try_zeroed;
-use super::simd::fetch::{Index, one_by_one};
 use super::simd::{prefetch, prefetch_after, vectorize};
 use crate::op::OpError;
 use crate::tensor::convert::{Compute, widen};
@@ -264,13 +264,6 @@ impl Mover for Gather<'_> {
         });
         Ok(())
     }
-}
-
-/// Writes the elements at indices to which `wrap` is added if they are negative; zeros for those
-/// out of range.
-fn pick_each<T: Word, I: Index>(block: &[T], indices: &[I], wrap: u64, out: &mut [T]) {
-    let done = T::fetch(block, indices, wrap, out);
-    one_by_one(block, &indices[done..], wrap, &mut out[done..]);
 }
 
 /// Bytes that the nearest cache holds beside others.

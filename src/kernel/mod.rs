@@ -15,6 +15,7 @@ pub(crate) mod convolve_back;
 pub(crate) mod deform;
 pub(crate) mod diagonal;
 pub(crate) mod dispatch;
+pub(crate) mod elements;
 pub(crate) mod fake_convert;
 pub(crate) mod fake_quantize;
 pub(crate) mod fourier;

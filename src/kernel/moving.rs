@@ -7,29 +7,16 @@ use rayon::prelude::*;
 use smallvec::SmallVec;
 
 use super::scratch::try_zeroed;
-use super::simd::fetch::{self, Index};
 use crate::limits::Share;
 use crate::op::{OpError, ensure};
 use crate::tensor::{ElementType, Tensor, Text, pack};
 
 /// An element while it is moved. The default is zero (`false`, the empty string).
-pub(crate) trait Word: Clone + Default + Send + Sync {
-    /// As [`fetch::together`], for words that this is possible with.
-    fn fetch<I: Index>(_block: &[Self], _indices: &[I], _wrap: u64, _out: &mut [Self]) -> usize
-    where
-        Self: Sized,
-    {
-        0
-    }
-}
+pub(crate) trait Word: Clone + Default + Send + Sync {}
 
 impl Word for u8 {}
 impl Word for u16 {}
-impl Word for u32 {
-    fn fetch<I: Index>(block: &[Self], indices: &[I], wrap: u64, out: &mut [Self]) -> usize {
-        fetch::together(block, indices, wrap, out)
-    }
-}
+impl Word for u32 {}
 impl Word for u64 {}
 impl Word for u128 {}
 impl Word for Text {}

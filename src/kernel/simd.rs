@@ -1,7 +1,5 @@
 //! Loops compiled for the vectors of the machine they run on, and memory asked for ahead.
 
-pub(crate) mod fetch;
-
 use pulp::{Arch, Simd};
 
 use crate::limits;
