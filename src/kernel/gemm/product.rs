@@ -29,7 +29,7 @@ const LEFT_ELEMENTS: usize = 1 << 20;
 const FINISHED: usize = 1 << 17;
 
 /// Rows of the left side that are worth a thread of their own.
-const BAND: usize = 120;
+const BAND: usize = 60;
 
 /// Multiplications that are worth another thread.
 pub(super) const SMALL: usize = 1 << 20;
