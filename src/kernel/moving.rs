@@ -141,7 +141,7 @@ pub(crate) fn for_rows<T: Send>(
 const PIECE_BYTES: std::ops::Range<usize> = 16 << 20..256 << 20;
 
 /// Copies a slice, in parallel if it is large.
-pub(crate) fn copy<T: Word>(from: &[T], to: &mut [T]) {
+pub(crate) fn copy<T: Clone + Send + Sync>(from: &[T], to: &mut [T]) {
     let each = to.len().div_ceil(rayon::current_num_threads());
     let bytes = each.saturating_mul(size_of::<T>());
     let least = match bytes >= PIECE_BYTES.start {

@@ -14,7 +14,6 @@ use super::gather::first_outside;
 use super::moving::{Mover, Odometer, Word, copy, for_rows};
 use super::scatter_columns;
 pub(crate) use super::scatter_reduce::{Reduction, reduce};
-use super::scatter_slices::Lists;
 use super::scratch::{try_room, try_zeroed};
 use super::simd::prefetch;
 use crate::limits::Share;
@@ -44,9 +43,16 @@ pub(crate) trait Places: Sync {
     /// had no others.
     fn visit_columns(&self, _slab: usize, _columns: Range<usize>, _f: impl FnMut(usize, usize)) {}
 
-    /// Where there is one slab, and updates come as slices of elements of `size` bytes that are long
-    /// enough: calls `f` with the updates of each place.
-    fn with_lists(&self, _size: usize, _f: impl FnOnce(Lists<'_>)) -> bool {
+    /// Where there is one slab, and updates come as slices that are long enough: copies the data, and calls
+    /// `meet(slice, some of its updates)` for slices that have any, until all updates have been given, those
+    /// of a slice in order.
+    fn each_slice<T: Clone + Send + Sync>(
+        &self,
+        _data: &[T],
+        _updates: &[T],
+        _out: &mut [T],
+        _meet: impl Fn(&mut [T], &mut dyn Iterator<Item = &[T]>) + Sync,
+    ) -> bool {
         false
     }
 }

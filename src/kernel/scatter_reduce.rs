@@ -5,7 +5,6 @@ use rayon::prelude::*;
 
 use super::scatter::{Piece, Places, scatter};
 use super::scatter_arithmetic::Arithmetic;
-use super::scatter_slices::Lists;
 use super::scratch::{or_refuse, try_collect, try_room, try_vec};
 use crate::limits::Share;
 use crate::op::OpError;
@@ -129,9 +128,7 @@ impl<P: Places> Work<'_, P> {
             && self.reduction != Reduction::Mean
             && out.len() == self.scatter.slab()
             && self.data.len() == out.len()
-            && self.scatter.with_lists(size_of::<C>(), |lists| {
-                self.combine::<C>(Slices(lists, data, updates, out));
-            })
+            && self.slices(data, updates, out)
         {
             return;
         }
@@ -147,6 +144,18 @@ impl<P: Places> Work<'_, P> {
                 _ => self.piece(first, data, updates, piece),
             }
         });
+    }
+
+    /// Applies the updates slice by slice, where they come so.
+    fn slices<C: Arithmetic>(&self, data: &[C], updates: &[C], out: &mut [C]) -> bool {
+        let mut done = false;
+        self.combine::<C>(Slices {
+            places: self.scatter,
+            inputs: [data, updates],
+            out,
+            done: &mut done,
+        });
+        done
     }
 
     /// Applies the updates to a piece of slabs from `first` on, which `data` holds.
@@ -425,19 +434,27 @@ fn meet(met: &mut Vec<bool>, len: usize, at: usize) {
 }
 
 /// Applies the updates of whole slices, slice by slice.
-struct Slices<'a, C>(Lists<'a>, &'a [C], &'a [C], &'a mut [C]);
+struct Slices<'a, P, C> {
+    places: &'a P,
+    /// The data and the updates.
+    inputs: [&'a [C]; 2],
+    out: &'a mut [C],
+    /// Whether updates come so.
+    done: &'a mut bool,
+}
 
-impl<C: Arithmetic> Then<C> for Slices<'_, C> {
+impl<P: Places, C: Arithmetic> Then<C> for Slices<'_, P, C> {
     fn with(&mut self, f: impl Fn(C, C) -> C + Sync) {
-        let Self(lists, data, updates, out) = self;
-        lists.write(data, updates, out, |slice, updates| {
+        let [data, updates] = self.inputs;
+        let meet = |slice: &mut [C], updates: &mut dyn Iterator<Item = &[C]>| {
             for update in updates {
                 slice
                     .iter_mut()
                     .zip(update)
                     .for_each(|(to, &b)| *to = f(*to, b));
             }
-        });
+        };
+        *self.done = self.places.each_slice(data, updates, self.out, meet);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Writes slices to places, or combines them with what is there.
 
 use super::gather::OUTSIDE;
-use super::moving::{Mover, Word, copy_run, for_rows};
+use super::moving::{Mover, Word, copy, copy_run, for_rows};
 use super::scatter::Places;
 use super::scratch::{try_vec, with_scratch};
 use super::simd::prefetch;
@@ -67,6 +67,11 @@ impl ScatterSlices {
             }
             return;
         }
+        self.in_order(updates, out, |slice, update| copy_run(update, slice));
+    }
+
+    /// Calls `meet(slice, update)` for all updates.
+    fn in_order<T>(&self, updates: &[T], out: &mut [T], meet: impl Fn(&mut [T], &[T])) {
         let updates = updates.chunks_exact(self.slice);
         let asked = self.slice.min(AHEAD_BYTES / size_of::<T>());
         for (i, (&place, update)) in self.places.iter().zip(updates).enumerate() {
@@ -75,19 +80,28 @@ impl ScatterSlices {
                     prefetch(out.as_ptr(), next * self.slice + at);
                 }
             }
-            copy_run(update, &mut out[place * self.slice..][..self.slice]);
+            meet(&mut out[place * self.slice..][..self.slice], update);
         }
     }
 
-    /// One slab of long slices: each is written once, by the last of its updates.
-    fn write_last<T: Word>(&self, data: &[T], updates: &[T], out: &mut [T]) -> bool {
-        self.with_lists(size_of::<T>(), |lists| {
-            lists.write(data, updates, out, |slice, of_slice| {
-                if let Some(last) = of_slice.last() {
-                    copy_run(last, slice);
-                }
-            });
-        })
+    /// The updates of each slice, for slices of elements of `size` bytes, if they are long enough.
+    fn with_lists(&self, size: usize, f: impl FnOnce(Lists<'_>)) -> bool {
+        let (slice, count) = (self.slice, self.places.len());
+        let fits = u32::try_from(self.slab.max(count)).is_ok();
+        if slice.saturating_mul(size) < LONG || !fits {
+            return false;
+        }
+        let places = self.slab / slice;
+        with_scratch(places + count, |memory: &mut [u32]| {
+            let (first, next) = memory.split_at_mut(places);
+            first.fill(END);
+            for (update, (&place, next)) in self.places.iter().zip(&mut *next).enumerate().rev() {
+                // Below the number of updates, which fits.
+                *next = std::mem::replace(&mut first[place], update as u32);
+            }
+            f(Lists { slice, first, next });
+        });
+        true
     }
 }
 
@@ -100,8 +114,12 @@ impl Mover for ScatterSlices {
         }
         if out.len() > self.slab || self.places.is_empty() {
             self.slabs(data, updates, out);
-        } else if rayon::current_num_threads() == 1 || !self.write_last(data, updates, out) {
-            super::moving::copy(data, out);
+        } else if !self.each_slice(data, updates, out, |slice, updates| {
+            if let Some(last) = updates.last() {
+                copy_run(last, slice);
+            }
+        }) {
+            copy(data, out);
             self.write(updates, out);
         }
         Ok(())
@@ -129,28 +147,32 @@ impl Places for ScatterSlices {
         }
     }
 
-    fn with_lists(&self, size: usize, f: impl FnOnce(Lists<'_>)) -> bool {
-        let (slice, count) = (self.slice, self.places.len());
-        let fits = u32::try_from(self.slab.max(count)).is_ok();
-        if slice.saturating_mul(size) < LONG || !fits {
+    /// One thread goes through the updates in their order, which lie one after the other; several go through
+    /// the slices, each of which is written by one of them.
+    fn each_slice<T: Clone + Send + Sync>(
+        &self,
+        data: &[T],
+        updates: &[T],
+        out: &mut [T],
+        meet: impl Fn(&mut [T], &mut dyn Iterator<Item = &[T]>) + Sync,
+    ) -> bool {
+        if rayon::current_num_threads() > 1 {
+            let all = |lists: Lists<'_>| lists.write(data, updates, out, meet);
+            return self.with_lists(size_of::<T>(), all);
+        }
+        if self.slice.saturating_mul(size_of::<T>()) < LONG {
             return false;
         }
-        let places = self.slab / slice;
-        with_scratch(places + count, |memory: &mut [u32]| {
-            let (first, next) = memory.split_at_mut(places);
-            first.fill(END);
-            for (update, (&place, next)) in self.places.iter().zip(&mut *next).enumerate().rev() {
-                // Below the number of updates, which fits.
-                *next = std::mem::replace(&mut first[place], update as u32);
-            }
-            f(Lists { slice, first, next });
+        copy(data, out);
+        self.in_order(updates, out, |slice, update| {
+            meet(slice, &mut std::iter::once(update));
         });
         true
     }
 }
 
 /// Which updates go to each slice of one slab, in order.
-pub(crate) struct Lists<'a> {
+struct Lists<'a> {
     slice: usize,
     /// The first update of each slice, and the one after each update; or [`END`].
     first: &'a [u32],
@@ -165,7 +187,7 @@ const AHEAD_BYTES: usize = 512;
 impl Lists<'_> {
     /// Copies the data and goes through the output once, several pieces at the same time: slices
     /// with updates are left to `meet(slice, its updates)` while they are in a near cache.
-    pub(super) fn write<T: Clone + Send + Sync>(
+    fn write<T: Clone + Send + Sync>(
         &self,
         data: &[T],
         updates: &[T],
