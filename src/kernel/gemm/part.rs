@@ -58,18 +58,18 @@ impl<'c, T> Part<'c, T> {
     }
 
     /// About so many parts of a product whose right side is written by each part for itself: none
-    /// are above each other, unless the columns are too few to keep the threads busy, or there are
-    /// so many rows that it does not matter what is `cheap` to write. Whole rows are finished faster,
-    /// and those who take them next are often given the same.
+    /// are above each other, unless the columns are too few to keep the threads busy. Whole rows are
+    /// finished faster, and those who take them next are often given the same: that is worth more than
+    /// writing the right side again where that is `cheap`, and where it is not much larger than the result.
     pub(super) fn cut_along(
         c: &'c mut [T],
-        [m, n]: [usize; 2],
+        [m, k, n]: [usize; 3],
         position: usize,
         tile: TileSize,
         [count, threads]: [usize; 2],
         cheap: bool,
     ) -> Result<Vec<Self>, OpError> {
-        let high = cheap && m >= 4 * tile.rows * threads;
+        let high = cheap && m >= 4 * tile.rows * threads && k <= 2 * m;
         let [height, width] = if high || n < count * tile.columns {
             let height = m.div_ceil(threads.min(count));
             [height.next_multiple_of(tile.rows), n]

@@ -248,7 +248,8 @@ impl<T: Lanes> Plan<'_, T> {
             Source::Lines(_) | Source::Panels(_) => {
                 let cheap = matches!(self.b, Source::Lines(_));
                 let parts = [count, threads];
-                Part::cut_along(c, [m, self.n], position, self.tile, parts, cheap)
+                let sizes = [m, self.k(), self.n];
+                Part::cut_along(c, sizes, position, self.tile, parts, cheap)
             }
         };
         if let Some(parts) = or_refuse(parts) {

@@ -36,18 +36,19 @@ fn parts(
 }
 
 #[test]
-fn rows_stay_whole_where_the_right_side_is_cheap_and_rows_are_many() {
+fn rows_stay_whole_where_the_right_side_is_cheap_and_small_and_rows_are_many() {
     for threads in 1..=3 {
         let enough = 4 * TILE.rows * threads;
         for m in [1, 11, enough - 1, enough, enough + 1, 5 * enough + 7] {
             for n in [1, 31, 100, 257, 800] {
                 for count in [threads, 4 * threads] {
-                    for cheap in [false, true] {
+                    for (cheap, k) in [(false, m), (true, m), (true, 2 * m), (true, 2 * m + 1)] {
                         let found = parts([m, n], |c| {
-                            Part::cut_along(c, [m, n], 100, TILE, [count, threads], cheap)
+                            Part::cut_along(c, [m, k, n], 100, TILE, [count, threads], cheap)
                         });
-                        let case = format!("{m} x {n}, {count} parts, {threads} threads, {cheap}");
-                        if (cheap && m >= enough) || n < count * TILE.columns {
+                        let case =
+                            format!("{m} x {k} x {n}, {count} parts, {threads} threads, {cheap}");
+                        if (cheap && m >= enough && k <= 2 * m) || n < count * TILE.columns {
                             assert!(
                                 found.iter().all(|[_, columns]| *columns == (0..n)),
                                 "{case}"
