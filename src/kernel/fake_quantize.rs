@@ -9,6 +9,7 @@ use crate::tensor::Tensor;
 use crate::tensor::convert::BLOCK;
 
 /// The limits of the input and of the output, low and high.
+#[derive(Clone, Copy)]
 struct Limits<T> {
     input: [T; 2],
     output: [T; 2],
@@ -49,7 +50,7 @@ pub(crate) fn fake_quantize<T: Real>(
                 x,
                 out,
                 #[inline(always)]
-                |x| limits.quantize(x, steps),
+                move |x| limits.quantize(x, steps),
             );
         }
         _ => each_its_own(x, limits, steps, out),
@@ -85,7 +86,7 @@ fn each_its_own<T: Real>(x: &[T], limits: [&[T]; 4], steps: T, out: &mut [T]) {
 pub(crate) fn elements<T: Real>(x: &[T], [a, b, c, d]: [&[T]; 4], steps: T, out: &mut [T]) {
     vectorize_mut(
         #[inline(always)]
-        || {
+        move || {
             let limits = a.iter().zip(b).zip(c.iter().zip(d));
             for ((out, &x), ((&a, &b), (&c, &d))) in out.iter_mut().zip(x).zip(limits) {
                 let limits = Limits {

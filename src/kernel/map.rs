@@ -18,12 +18,14 @@ pub(crate) fn map<C: Compute, O: Native>(
 }
 
 /// Writes a function of each element, in a loop for the vectors of the machine: `f` and what it calls
-/// should be inlined always: a closure with that attribute, not a function by its name.
+/// should be inlined always: a closure with that attribute, not a function by its name. It should own the
+/// numbers that it takes (`move`): one that it borrows might be an element of `out`, for all that the compiler
+/// knows, which then takes elements one by one.
 #[inline(always)]
 pub(crate) fn each<C: Copy, O>(x: &[C], out: &mut [O], f: impl Fn(C) -> O) {
     vectorize_mut(
         #[inline(always)]
-        || {
+        move || {
             for (out, &x) in out.iter_mut().zip(x) {
                 *out = f(x);
             }
@@ -39,7 +41,7 @@ const WHOLE: usize = 16;
 pub(crate) fn each_sum(elements: &mut [f32], added: Added<'_>, f: impl Fn(f32) -> f32) {
     vectorize_mut(
         #[inline(always)]
-        || {
+        move || {
             let Added { repeated, beside } = added;
             let (mut at, mut skip) = (0, repeated.skip);
             for &shift in repeated.values {

@@ -91,7 +91,7 @@ pub(crate) fn each_pair<A: Copy, B: Copy, O>(
 ) {
     vectorize_mut(
         #[inline(always)]
-        || {
+        move || {
             for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
                 *out = f(a, b);
             }
@@ -113,7 +113,7 @@ pub(crate) fn each_repeated<O>(
 ) {
     vectorize_mut(
         #[inline(always)]
-        || {
+        move || {
             let mut skip = skip;
             let (mut elements, mut out) = (elements, &mut *out);
             for &value in values {
@@ -141,7 +141,7 @@ pub(crate) fn each_triple<T: Copy, O>(
 ) {
     vectorize_mut(
         #[inline(always)]
-        || {
+        move || {
             for (((out, &a), &b), &c) in out.iter_mut().zip(a).zip(b).zip(c) {
                 *out = f(a, b, c);
             }

@@ -34,7 +34,7 @@ pub(super) trait Integer: PrimInt + WrappingNeg + Compute {}
 impl<T: PrimInt + WrappingNeg + Compute> Integer for T {}
 
 /// A function of one number, with its attributes.
-pub(super) trait Function: Debug + Send + Sync + 'static {
+pub(super) trait Function: Debug + Clone + Send + Sync + 'static {
     const INTEGERS: Integers;
 
     /// Whether there is a loop for sums: for functions that often follow products and convolutions.
@@ -44,21 +44,23 @@ pub(super) trait Function: Debug + Send + Sync + 'static {
 
     /// The function of as many numbers, where that is faster than one by one.
     fn block<T: Real>(&self, x: &[T], out: &mut [T]) {
+        let f = self.clone();
         each(
             x,
             out,
             #[inline(always)]
-            |x| self.real(x),
+            move |x| f.real(x),
         );
     }
 
     /// Replaces elements by the function of their sums.
     fn sums(&self, added: Added<'_>, elements: &mut [f32]) {
+        let f = self.clone();
         each_sum(
             elements,
             added,
             #[inline(always)]
-            |x| self.real(x),
+            move |x| f.real(x),
         );
     }
 
@@ -147,11 +149,12 @@ impl<F: Function> Elementwise for Unary<F> {
 impl<F: Function> Unary<F> {
     fn integers<T: Integer>(&self, input: &Tensor, out: &mut Tensor) {
         map::<T, T>(input, out, &|x, out| {
+            let f = self.0.clone();
             each(
                 x,
                 out,
                 #[inline(always)]
-                |x| self.0.integer(x),
+                move |x| f.integer(x),
             );
         });
     }
@@ -206,9 +209,9 @@ pub(super) fn infer_ranges(
     Some(ranges.collect())
 }
 
-/// The elements of a float input with a function, such as one of further inputs.
-pub(super) fn map_floats<T: Real>(io: Io<'_>, f: impl Fn(T) -> T + Sync) {
-    map::<T, T>(io.inputs[0], &mut io.outputs[0], &|x, out| each(x, out, &f));
+/// The elements of a float input with a function, such as one of further inputs, as [`each`].
+pub(super) fn map_floats<T: Real>(io: Io<'_>, f: impl Fn(T) -> T + Copy + Sync) {
+    map::<T, T>(io.inputs[0], &mut io.outputs[0], &|x, out| each(x, out, f));
 }
 
 /// The only number of a tensor that has one.

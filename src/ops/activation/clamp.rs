@@ -47,7 +47,7 @@ impl Op for Clamp {
         if ty.is_float() {
             in_real!(ty, T => {
                 let (min, max) = (self.min as T, self.max as T);
-                map_floats::<T>(io, #[inline(always)] |x| clamp(x, min, max));
+                map_floats::<T>(io, #[inline(always)] move |x| clamp(x, min, max));
             });
             return Ok(());
         }
@@ -84,7 +84,7 @@ impl Elementwise for Clamp {
             inputs[0],
             out,
             #[inline(always)]
-            |x| clamp(x, min, max),
+            move |x| clamp(x, min, max),
         );
     }
 
@@ -98,7 +98,7 @@ impl Elementwise for Clamp {
             elements,
             added,
             #[inline(always)]
-            |x| clamp(x, min, max),
+            move |x| clamp(x, min, max),
         );
     }
 }
@@ -109,7 +109,7 @@ fn integers<T: Integer>(input: &Tensor, out: &mut Tensor, [min, max]: [T; 2]) {
             x,
             out,
             #[inline(always)]
-            |x| clamp(x, min, max),
+            move |x| clamp(x, min, max),
         );
     });
 }

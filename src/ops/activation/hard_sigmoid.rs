@@ -34,7 +34,7 @@ impl Op for HardSigmoid {
     fn eval(&self, io: Io<'_>) -> Result<(), OpError> {
         in_real!(io.outputs[0].element_type(), T => {
             let (alpha, beta): (T, T) = (number(io.inputs[1]), number(io.inputs[2]));
-            map_floats::<T>(io, #[inline(always)] |x| hard_sigmoid(x, alpha, beta));
+            map_floats::<T>(io, #[inline(always)] move |x| hard_sigmoid(x, alpha, beta));
         });
         Ok(())
     }

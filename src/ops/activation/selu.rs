@@ -41,7 +41,7 @@ impl Op for Selu {
     fn eval(&self, io: Io<'_>) -> Result<(), OpError> {
         in_real!(io.outputs[0].element_type(), T => {
             let (alpha, lambda): (T, T) = (number(io.inputs[1]), number(io.inputs[2]));
-            map_floats::<T>(io, #[inline(always)] |x| selu(x, alpha, lambda));
+            map_floats::<T>(io, #[inline(always)] move |x| selu(x, alpha, lambda));
         });
         Ok(())
     }

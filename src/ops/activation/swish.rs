@@ -37,9 +37,9 @@ impl Op for Swish {
         in_real!(io.outputs[0].element_type(), T => match io.inputs {
             [_, beta] => {
                 let beta: T = number(beta);
-                map_floats::<T>(io, #[inline(always)] |x| swish(x, beta));
+                map_floats::<T>(io, #[inline(always)] move |x| swish(x, beta));
             }
-            _ => map_floats::<T>(io, #[inline(always)] |x| swish(x, 1.0)),
+            _ => map_floats::<T>(io, #[inline(always)] move |x| swish(x, 1.0)),
         });
         Ok(())
     }

@@ -17,6 +17,7 @@ use crate::kernel::dispatch::{Lane, lane};
 use crate::kernel::map::each;
 use crate::kernel::math::pow;
 use crate::kernel::real::Real;
+use crate::kernel::simd::vectorize_mut;
 use crate::kernel::zip::{each_pair, zip};
 use crate::op::attrs::AutoBroadcastSpec;
 use crate::op::{Elementwise, Input, Io, Op, OpError, Output, Outputs, ensure};
@@ -67,7 +68,7 @@ impl Elementwise for Power {
 /// Powers of floats. Mostly the exponents are all the same.
 fn floats<T: Real>(x: &[T], exponents: &[T], out: &mut [T]) {
     match *exponents {
-        [first, ..] if exponents.iter().all(|&y| y == first) => match Usual::of(first) {
+        [first, ..] if all_are(first, exponents) => match Usual::of(first) {
             Some(Usual::Inverse) => each(
                 x,
                 out,
@@ -122,6 +123,14 @@ fn floats<T: Real>(x: &[T], exponents: &[T], out: &mut [T]) {
             }
         }
     }
+}
+
+/// Whether all numbers are the same. All are looked at, many at a time.
+fn all_are<T: Real>(first: T, numbers: &[T]) -> bool {
+    vectorize_mut(
+        #[inline(always)]
+        move || numbers.iter().fold(true, |all, &x| all & (x == first)),
+    )
 }
 
 /// The usual exponents, which need no logarithm; what is exact in `f64` rounds once.
