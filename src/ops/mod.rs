@@ -22,7 +22,7 @@ mod interval;
 mod logical;
 pub(crate) mod matrix;
 mod movement;
-mod normalization;
+pub(crate) mod normalization;
 mod parameters;
 mod pooling;
 mod quantization;

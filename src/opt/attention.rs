@@ -5,10 +5,9 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::draft::{Draft, port};
-use crate::graph::{Operation, Port};
-use crate::op::Output;
+use crate::graph::Port;
 use crate::ops::sequence::{HeadAttention, Order};
-use crate::tensor::{ElementType, convert};
+use crate::tensor::convert;
 
 /// What the pass has found of an attention, from its values back to its queries.
 struct Found {
@@ -62,29 +61,12 @@ pub(super) fn attention(draft: &mut Draft) {
     }
 }
 
-/// The name of a node's operation, if it is one of `f32` that computes.
-fn kind(draft: &Draft, index: usize) -> Option<&str> {
-    draft.computes(index)?;
-    let float = |output: &Output| output.element_type == ElementType::F32;
-    draft.facts[index].outputs.first().filter(|o| float(o))?;
-    match &draft.node(index).operation {
-        Operation::Known { def, .. } => Some(def.name),
-        _ => None,
-    }
-}
-
-fn attribute(draft: &Draft, index: usize, name: &str) -> Option<String> {
-    let attributes = draft.node(index).attributes();
-    let found = attributes.into_iter().find(|(own, _)| own == name);
-    found.map(|(_, value)| value)
-}
-
 /// Attention whose values are multiplied by node `index`.
 fn written_out(draft: &Draft, consumers: &[Vec<usize>], index: usize) -> Option<Found> {
-    if kind(draft, index)? != "MatMul" || is_set(draft, index, "transpose_a") {
+    if draft.kind(index)? != "MatMul" || draft.is_set(index, "transpose_a") {
         return None;
     }
-    if is_set(draft, index, "transpose_b") {
+    if draft.is_set(index, "transpose_b") {
         return None;
     }
     let &[weights, value] = &draft.node(index).inputs[..] else {
@@ -93,9 +75,9 @@ fn written_out(draft: &Draft, consumers: &[Vec<usize>], index: usize) -> Option<
     let alone = |port: Port| consumers[port.node.index()].len() == 1;
     let softmax = weights.node.index();
     let rank = draft.output(weights)?.shape.rank()?;
-    let axis: i64 = attribute(draft, softmax, "axis")?.parse().ok()?;
+    let axis: i64 = draft.attribute(softmax, "axis")?.parse().ok()?;
     let last = axis == -1 || usize::try_from(axis) == Ok(rank.checked_sub(1)?);
-    if !matches!(kind(draft, softmax)?, "SoftMax" | "Softmax") || !last || !alone(weights) {
+    if !matches!(draft.kind(softmax)?, "SoftMax" | "Softmax") || !last || !alone(weights) {
         return None;
     }
     let mut scores = *draft.node(softmax).inputs.first()?;
@@ -104,7 +86,7 @@ fn written_out(draft: &Draft, consumers: &[Vec<usize>], index: usize) -> Option<
     if rank < 3 || !alone(scores) {
         return None;
     }
-    if kind(draft, scores.node.index())? == "Add" {
+    if draft.kind(scores.node.index())? == "Add" {
         let &[a, b] = &draft.node(scores.node.index()).inputs[..] else {
             return None;
         };
@@ -126,7 +108,7 @@ fn written_out(draft: &Draft, consumers: &[Vec<usize>], index: usize) -> Option<
         scores = inner;
     }
     let product = scores.node.index();
-    if kind(draft, product)? != "MatMul" || is_set(draft, product, "transpose_a") {
+    if draft.kind(product)? != "MatMul" || draft.is_set(product, "transpose_a") {
         return None;
     }
     let &[query, key] = &draft.node(product).inputs[..] else {
@@ -136,21 +118,17 @@ fn written_out(draft: &Draft, consumers: &[Vec<usize>], index: usize) -> Option<
         query,
         key,
         value,
-        key_columns: !is_set(draft, product, "transpose_b"),
+        key_columns: !draft.is_set(product, "transpose_b"),
         mask,
         scale: Some(scale.unwrap_or(1.0)),
         causal: false,
     })
 }
 
-fn is_set(draft: &Draft, index: usize, name: &str) -> bool {
-    attribute(draft, index, name).is_some_and(|value| value == "true")
-}
-
 /// A product, or a multiple of one.
 fn scaled_product(draft: &Draft, port: Port) -> Option<()> {
     let inner = scaled(draft, port).map_or(port, |(inner, _)| inner);
-    (kind(draft, inner.node.index())? == "MatMul").then_some(())
+    (draft.kind(inner.node.index())? == "MatMul").then_some(())
 }
 
 /// A value and the constant that it is multiplied by.
@@ -159,12 +137,13 @@ fn scaled(draft: &Draft, port: Port) -> Option<(Port, f32)> {
     let &[a, b] = &draft.node(index).inputs[..] else {
         return None;
     };
-    match kind(draft, index)? {
-        "Multiply" => number(draft, b)
+    match draft.kind(index)? {
+        "Multiply" => draft
+            .number(b)
             .map(|factor| (a, factor))
-            .or_else(|| Some((b, number(draft, a)?))),
+            .or_else(|| Some((b, draft.number(a)?))),
         "Divide" => {
-            let divisor = number(draft, b)?;
+            let divisor = draft.number(b)?;
             // Only then is a product the quotient.
             let exact = divisor.abs().to_bits().trailing_zeros() >= 23 && divisor.is_normal();
             exact.then(|| (a, divisor.recip()))
@@ -173,32 +152,24 @@ fn scaled(draft: &Draft, port: Port) -> Option<(Port, f32)> {
     }
 }
 
-/// The only element of a constant.
-fn number(draft: &Draft, port: Port) -> Option<f32> {
-    match draft.value(port)?.as_slice::<f32>().ok()? {
-        &[number] => Some(number),
-        _ => None,
-    }
-}
-
 /// Attention that is one operation already.
 fn whole(draft: &Draft, index: usize) -> Option<Found> {
-    if kind(draft, index)? != "ScaledDotProductAttention" {
+    if draft.kind(index)? != "ScaledDotProductAttention" {
         return None;
     }
     let [query, key, value, ref more @ ..] = draft.node(index).inputs[..] else {
         return None;
     };
-    let causal = is_set(draft, index, "causal");
+    let causal = draft.is_set(index, "causal");
     let scale = match more.get(1) {
-        Some(&scale) => Some(number(draft, scale)?),
+        Some(&scale) => Some(draft.number(scale)?),
         None => None,
     };
     if more.len() > 2 {
         return None;
     }
     // Adding nothing is left out.
-    let adds = |&&port: &&Port| !number(draft, port).is_some_and(|number| number == 0.0);
+    let adds = |&&port: &&Port| !draft.number(port).is_some_and(|number| number == 0.0);
     Some(Found {
         query,
         key,
@@ -222,7 +193,7 @@ fn transposition(draft: &Draft, index: usize) -> Option<(Port, Order)> {
     let &[data, order] = &draft.node(index).inputs[..] else {
         return None;
     };
-    if kind(draft, index)? != "Transpose" {
+    if draft.kind(index)? != "Transpose" {
         return None;
     }
     let order = convert::few_i64(draft.value(order)?);

@@ -10,7 +10,7 @@ use crate::graph::{Graph, Known, Node, NodeId, Operation, Port};
 use crate::op::{Input, Op, Output, Role};
 use crate::ops;
 use crate::ops::infrastructure::Const;
-use crate::tensor::Tensor;
+use crate::tensor::{ElementType, Tensor};
 
 /// A graph and what is known of its nodes.
 pub(super) struct Draft {
@@ -66,6 +66,31 @@ impl Draft {
         }
     }
 
+    /// The name of a node's operation, if it is one of `f32` that computes.
+    pub(super) fn kind(&self, index: usize) -> Option<&str> {
+        self.computes(index)?;
+        let output = self.facts[index].outputs.first()?;
+        match &self.node(index).operation {
+            Operation::Known { def, .. } if output.element_type == ElementType::F32 => {
+                Some(def.name)
+            }
+            _ => None,
+        }
+    }
+
+    /// An attribute of a node's operation.
+    pub(super) fn attribute(&self, index: usize, name: &str) -> Option<String> {
+        let attributes = self.node(index).attributes();
+        let found = attributes.into_iter().find(|(own, _)| own == name);
+        found.map(|(_, value)| value)
+    }
+
+    /// Whether an attribute is true.
+    pub(super) fn is_set(&self, index: usize, name: &str) -> bool {
+        self.attribute(index, name)
+            .is_some_and(|value| value == "true")
+    }
+
     /// Type and shape of a value.
     pub(super) fn output(&self, port: Port) -> Option<&Output> {
         let fact = &self.facts[port.node.index()];
@@ -80,6 +105,14 @@ impl Draft {
         }
         let constant = self.op(port.node.index())?.constant()?;
         constant.ok().filter(|_| port.index == 0)
+    }
+
+    /// The only element of a constant of `f32`.
+    pub(super) fn number(&self, port: Port) -> Option<f32> {
+        match self.value(port)?.as_slice::<f32>().ok()? {
+            &[number] => Some(number),
+            _ => None,
+        }
     }
 
     /// The inputs of a node with all that is known of them.

@@ -14,6 +14,7 @@ mod fuse;
 mod joined;
 mod operand;
 mod pack;
+mod rms;
 mod sums;
 mod trim;
 mod weights;
@@ -51,6 +52,7 @@ pub(crate) fn lower(graphs: &[Graph], facts: &Facts, budget: Budget) -> (Vec<Gra
     let drafts = Draft::all(graphs, facts).map(|mut draft| {
         fold::fold(&mut draft, &mut left, &|_| false);
         attention::attention(&mut draft);
+        rms::rms(&mut draft);
         pack::pack(&mut draft);
         fuse::fuse(&mut draft);
         draft

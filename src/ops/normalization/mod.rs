@@ -11,6 +11,8 @@ mod rms;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use rms::Rms;
+
 use crate::op::{OpDef, def, def_with};
 
 pub(super) const OPS: &[OpDef] = &[

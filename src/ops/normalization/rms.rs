@@ -20,7 +20,7 @@ use crate::tensor::{ElementType, Tensor};
 
 /// Elements divided by their root mean square.
 #[derive(Debug, Clone, Deserialize, Serialize)]
-pub(super) struct Rms {
+pub(crate) struct Rms {
     epsilon: f64,
     #[serde(default)]
     output_type: ElementType,
@@ -31,6 +31,17 @@ pub(super) struct Rms {
 
 fn yes() -> bool {
     true
+}
+
+impl Rms {
+    /// With a scale or without, to the type of the data.
+    pub(crate) fn new(epsilon: f64, elementwise_affine: bool) -> Self {
+        Self {
+            epsilon,
+            output_type: ElementType::Dynamic,
+            elementwise_affine,
+        }
+    }
 }
 
 impl Op for Rms {
