@@ -234,7 +234,18 @@ pub(crate) fn contract<T: Product>(
                     .any(|other| find(&other.axes, label).is_some())
         };
         let next = next.keep(|label| wanted(label) || find(&result.axes, label).is_some())?;
-        result = pair(result, next, wanted)?;
+        let pair = Pair::new(result, next, wanted);
+        let axes = pair.axes.clone();
+        let given = labels.iter().filter_map(|&label| find(&axes, label));
+        if operands.is_empty() && given.eq(axes.iter().copied()) {
+            return pair.multiply(out);
+        }
+        let mut product = zeros(&axes)?;
+        pair.multiply(&mut product)?;
+        result = Operand {
+            data: Cow::Owned(product),
+            axes,
+        };
     }
     let axes: Axes = labels
         .iter()
@@ -267,41 +278,60 @@ fn cheapest<T: Product>(
     (0..operands.len()).min_by_key(|&index| cost(index))
 }
 
-/// The product of two operands, summed over the labels of both that are not wanted.
-fn pair<'a, T: Product>(
-    a: Operand<'_, T>,
-    b: Operand<'_, T>,
-    wanted: impl Fn(usize) -> bool,
-) -> Result<Operand<'a, T>, OpError> {
-    let shared = |axis: &Axis| find(&b.axes, axis.label).is_some();
-    let by_stride = |mut axes: Axes| {
-        axes.sort_by_key(|axis| std::cmp::Reverse(axis.stride));
-        axes
-    };
-    let (both, of_a): (Axes, Axes) = a.axes.iter().copied().partition(shared);
-    let of_b: Axes = b
-        .axes
-        .iter()
-        .copied()
-        .filter(|axis| find(&a.axes, axis.label).is_none())
-        .collect();
-    let (batch, summed): (Axes, Axes) =
-        both.into_iter().partition(|axis: &Axis| wanted(axis.label));
-    let [batch, summed, of_a, of_b] = [batch, summed, of_a, of_b].map(by_stride);
-    let all = batch.iter().chain(&of_a).chain(&of_b).copied();
-    let axes = packed(all);
-    let mut out = zeros(&axes)?;
-    if summed.is_empty() {
-        multiply_elements(&a, &b, &axes, &mut out);
-    } else {
-        let a = lay_out(a, &batch, &of_a, &summed)?;
-        let b = lay_out(b, &batch, &of_b, &summed)?;
-        multiply_matrices(&a, &b, [&batch, &of_a, &of_b, &summed], &mut out)?;
+/// Two operands, and their axes by what becomes of them in the product.
+struct Pair<'a, T: Clone> {
+    a: Operand<'a, T>,
+    b: Operand<'a, T>,
+    /// Axes of both that the product keeps.
+    batch: Axes,
+    of_a: Axes,
+    of_b: Axes,
+    summed: Axes,
+    /// The axes of the product.
+    axes: Axes,
+}
+
+impl<'a, T: Product> Pair<'a, T> {
+    /// Labels of both that are not wanted are summed over.
+    fn new(a: Operand<'a, T>, b: Operand<'a, T>, wanted: impl Fn(usize) -> bool) -> Self {
+        let shared = |axis: &Axis| find(&b.axes, axis.label).is_some();
+        let by_stride = |mut axes: Axes| {
+            axes.sort_by_key(|axis| std::cmp::Reverse(axis.stride));
+            axes
+        };
+        let (both, of_a): (Axes, Axes) = a.axes.iter().copied().partition(shared);
+        let of_b: Axes = b
+            .axes
+            .iter()
+            .copied()
+            .filter(|axis| find(&a.axes, axis.label).is_none())
+            .collect();
+        let (batch, summed): (Axes, Axes) =
+            both.into_iter().partition(|axis: &Axis| wanted(axis.label));
+        let [batch, summed, of_a, of_b] = [batch, summed, of_a, of_b].map(by_stride);
+        let axes = packed(batch.iter().chain(&of_a).chain(&of_b).copied());
+        Self {
+            a,
+            b,
+            batch,
+            of_a,
+            of_b,
+            summed,
+            axes,
+        }
     }
-    Ok(Operand {
-        data: Cow::Owned(out),
-        axes,
-    })
+
+    /// Writes the product, whose elements are in the order of its axes.
+    fn multiply(self, out: &mut [T]) -> Result<(), OpError> {
+        if self.summed.is_empty() {
+            multiply_elements(&self.a, &self.b, &self.axes, out);
+            return Ok(());
+        }
+        let a = lay_out(self.a, &self.batch, &self.of_a, &self.summed)?;
+        let b = lay_out(self.b, &self.batch, &self.of_b, &self.summed)?;
+        let axes = [&self.batch, &self.of_a, &self.of_b, &self.summed];
+        multiply_matrices(&a, &b, axes.map(|axes| &axes[..]), out)
+    }
 }
 
 /// The operand such that its own axes have one stride, and the summed ones too.

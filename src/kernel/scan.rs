@@ -21,7 +21,7 @@ impl Scan {
         self,
         data: &[T],
         out: &mut [T],
-        value: fn(A) -> T,
+        value: impl Fn(A) -> T + Copy + Sync,
     ) {
         let line = self.axis * self.inner;
         for_rows(out, line, 1, |first, out| {
@@ -40,19 +40,19 @@ impl Scan {
         self,
         data: &[T],
         out: &mut [T],
-        value: fn(A) -> T,
+        value: impl Fn(A) -> T + Copy + Sync,
     ) {
         let mut acc = S::IDENTITY;
         let mut count = 0;
         let mut step = |(&x, out): (&T, &mut T)| {
-            let before = value(S::finish(acc, count));
+            if self.exclusive {
+                *out = value(S::finish(acc, count));
+            }
             acc = S::push(acc, x);
             count += 1;
-            *out = if self.exclusive {
-                before
-            } else {
-                value(S::finish(acc, count))
-            };
+            if !self.exclusive {
+                *out = value(S::finish(acc, count));
+            }
         };
         let steps = data.iter().zip(out);
         if self.reverse {
@@ -66,7 +66,7 @@ impl Scan {
         self,
         data: &[T],
         out: &mut [T],
-        value: fn(A) -> T,
+        value: impl Fn(A) -> T + Copy + Sync,
     ) {
         let Some(mut acc) = or_refuse(try_vec(S::IDENTITY, self.inner)) else {
             return;

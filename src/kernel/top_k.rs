@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use super::index::Index;
 use super::moving::{Mover, Word, for_rows};
 use super::scratch::{try_vec, try_zeroed};
+use super::simd::vectorize_mut;
 use super::sort::{PIECE, sort};
 use crate::limits::{self, Share};
 use crate::op::OpError;
@@ -46,6 +47,7 @@ trait Ranked: Ord + Copy + Default + Send + Sync {
 
 /// Ranks of 32 bits.
 impl Ranked for u64 {
+    #[inline(always)]
     fn new(rank: u64, index: usize) -> Self {
         rank << 32 | index as u64
     }
@@ -58,6 +60,7 @@ impl Ranked for u64 {
 
 /// Ranks of 64 bits.
 impl Ranked for u128 {
+    #[inline(always)]
     fn new(rank: u64, index: usize) -> Self {
         Self::from(rank) << 64 | index as u128
     }
@@ -80,6 +83,7 @@ trait Rank: Compute {
 impl Rank for f32 {
     type Ranked = u64;
 
+    #[inline(always)]
     fn rank(self) -> u64 {
         if self.is_nan() {
             return 0;
@@ -89,6 +93,7 @@ impl Rank for f32 {
         u64::from(if bits & sign == 0 { bits | sign } else { !bits })
     }
 
+    #[inline(always)]
     fn reversed(rank: u64) -> u64 {
         u64::from(u32::MAX) - rank
     }
@@ -97,6 +102,7 @@ impl Rank for f32 {
 impl Rank for f64 {
     type Ranked = u128;
 
+    #[inline(always)]
     fn rank(self) -> u64 {
         if self.is_nan() {
             return 0;
@@ -106,6 +112,7 @@ impl Rank for f64 {
         if bits & sign == 0 { bits | sign } else { !bits }
     }
 
+    #[inline(always)]
     fn reversed(rank: u64) -> u64 {
         !rank
     }
@@ -114,10 +121,12 @@ impl Rank for f64 {
 impl Rank for i64 {
     type Ranked = u128;
 
+    #[inline(always)]
     fn rank(self) -> u64 {
         self.cast_unsigned() ^ (1 << 63)
     }
 
+    #[inline(always)]
     fn reversed(rank: u64) -> u64 {
         !rank
     }
@@ -126,10 +135,12 @@ impl Rank for i64 {
 impl Rank for i32 {
     type Ranked = u64;
 
+    #[inline(always)]
     fn rank(self) -> u64 {
         u64::from(self.cast_unsigned() ^ (1 << 31))
     }
 
+    #[inline(always)]
     fn reversed(rank: u64) -> u64 {
         u64::from(u32::MAX) - rank
     }
@@ -138,12 +149,24 @@ impl Rank for i32 {
 impl Rank for u64 {
     type Ranked = u128;
 
+    #[inline(always)]
     fn rank(self) -> u64 {
         self
     }
 
+    #[inline(always)]
     fn reversed(rank: u64) -> u64 {
         !rank
+    }
+}
+
+/// The rank of an element, less for those that come first.
+#[inline(always)]
+fn rank<C: Rank>(x: C, largest: bool) -> u64 {
+    if largest {
+        C::reversed(x.rank())
+    } else {
+        x.rank()
     }
 }
 
@@ -172,7 +195,9 @@ impl TopK {
         let group = (PART / self.axis.max(1)).max(1);
         let failed = OnceLock::new();
         let work = |(i, picked): (usize, &mut [usize])| {
-            if let Err(error) = self.group::<C>(data, i * group, picked) {
+            if self.k == 1 && self.inner > 1 {
+                self.firsts::<C>(data, i * group, picked);
+            } else if let Err(error) = self.group::<C>(data, i * group, picked) {
                 // The first error is as good as any other.
                 failed.set(error).ok();
             }
@@ -218,15 +243,47 @@ impl TopK {
         Ok(())
     }
 
+    /// As [`TopK::group`] for one element each of slices that lie next to each other, all of which are gone
+    /// through at the same time.
+    fn firsts<C: Rank>(&self, data: &Tensor, first: usize, picked: &mut [usize]) {
+        let mut block = [C::default(); BLOCK];
+        let mut best = [C::Ranked::default(); BLOCK];
+        let mut slice = first;
+        let mut picked = picked;
+        while !picked.is_empty() {
+            let column = slice % self.inner;
+            let count = BLOCK.min(self.inner - column).min(picked.len());
+            let start = slice / self.inner * self.axis * self.inner + column;
+            let (block, best) = (&mut block[..count], &mut best[..count]);
+            for i in 0..self.axis {
+                widen(data, start + i * self.inner, block);
+                let (block, best, largest) = (&*block, &mut *best, self.largest);
+                vectorize_mut(
+                    #[inline(always)]
+                    move || {
+                        for (best, &x) in best.iter_mut().zip(block) {
+                            let ranked = C::Ranked::new(rank(x, largest), i);
+                            *best = if i == 0 || ranked < *best {
+                                ranked
+                            } else {
+                                *best
+                            };
+                        }
+                    },
+                );
+            }
+            let (now, later) = picked.split_at_mut(count);
+            for (out, best) in now.iter_mut().zip(best) {
+                *out = best.index();
+            }
+            picked = later;
+            slice += count;
+        }
+    }
+
     /// Ranks the elements of `count` slices next to each other, slice by slice.
     fn read<C: Rank>(&self, data: &Tensor, start: usize, count: usize, ranked: &mut [C::Ranked]) {
-        let rank = |x: C| {
-            if self.largest {
-                C::reversed(x.rank())
-            } else {
-                x.rank()
-            }
-        };
+        let rank = |x: C| rank(x, self.largest);
         let mut block = [C::default(); BLOCK];
         if self.inner == 1 {
             for (b, out) in ranked[..self.axis].chunks_mut(BLOCK).enumerate() {

@@ -225,6 +225,7 @@ fn large() {
         (vec![3, 40_000], 1, 100),
         (vec![300, 700], 0, 3),
         (vec![5, 90, 200], 1, 40),
+        (vec![4, 7, 3000], 1, 1),
     ] {
         let count: usize = dims.iter().product();
         let data: Vec<i64> = (0..count as i64).map(|i| i * 7919 % 30_011).collect();
