@@ -209,6 +209,17 @@ def functions():
             function(f"math_{name}_{short}", (count,), ir, name.capitalize())
         ir = lambda p, c: opset13.gelu(p["x"], "erf")
         function(f"math_gelu_{short}", (count,), ir, "Gelu", opset=20)
+    # Functions of attributes or of further inputs, and what language models write out.
+    limits = lambda: [opset13.constant(np.float32(x)) for x in (-2, 2, -2, 2)]
+    mean = lambda x: opset13.reduce_mean(opset13.multiply(x, x), opset13.constant([-1]), True)
+    rms = lambda x: opset13.sqrt(opset13.add(mean(x), opset13.constant(np.float32(1e-6))))
+    for name, ir in (
+        ("elu", lambda p, c: opset13.elu(p["x"], 1.0)),
+        ("swish", lambda p, c: opset13.swish(p["x"])),
+        ("fakequantize", lambda p, c: opset13.fake_quantize(p["x"], *limits(), 256)),
+        ("rms", lambda p, c: opset13.divide(p["x"], rms(p["x"]))),
+    ):
+        case(f"math_{name}_1024x1024", {"x": normal((1024, 1024), scale=3.0)}, ir, bytes=moved)
     for shape in ((12, 128, 128), (4096, 1024)):
         ir = lambda p, c: opset13.softmax(p["x"], -1)
         name = "math_softmax_" + "x".join(map(str, shape))
