@@ -8,9 +8,11 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use crate::kernel::map::each;
 use crate::kernel::math;
 use crate::kernel::real::Real;
 use crate::kernel::scratch::{or_refuse, try_vec};
+use crate::kernel::simd::vectorize_mut;
 use crate::limits::Share;
 use crate::op::{Input, Io, Op, OpError, Output, Outputs, bail, ensure, normalize_axis};
 use crate::ops::floats::{fill, in_real, real};
@@ -62,17 +64,17 @@ impl RegionYolo {
 
     /// Writes one region: `[coords + 1 + classes, area]`.
     fn region<T: Real>(&self, data: &[T], out: &mut [T], area: usize) {
-        out.copy_from_slice(data);
-        let sigmoid = |x: &mut T| *x = math::sigmoid(*x);
         let (coords, rest) = out.split_at_mut(self.coords * area);
-        coords.iter_mut().take(2 * area).for_each(sigmoid);
-        if self.do_softmax {
-            let (object, classes) = rest.split_at_mut(area);
-            object.iter_mut().for_each(sigmoid);
-            softmax(classes, area);
-        } else {
-            rest.iter_mut().for_each(sigmoid);
-        }
+        let (data_coords, data_rest) = data.split_at(coords.len());
+        let places = coords.len().min(2 * area);
+        sigmoids(&data_coords[..places], &mut coords[..places]);
+        coords[places..].copy_from_slice(&data_coords[places..]);
+        let objects = if self.do_softmax { area } else { rest.len() };
+        let (objects, classes) = rest.split_at_mut(objects);
+        let (data_objects, data_classes) = data_rest.split_at(objects.len());
+        sigmoids(data_objects, objects);
+        classes.copy_from_slice(data_classes);
+        softmax(classes, area);
     }
 
     fn run<T: Real>(&self, data: &Tensor, output: &mut Tensor) -> Result<(), OpError> {
@@ -107,6 +109,15 @@ impl RegionYolo {
     }
 }
 
+fn sigmoids<T: Real>(data: &[T], out: &mut [T]) {
+    each(
+        data,
+        out,
+        #[inline(always)]
+        |x| math::sigmoid(x),
+    );
+}
+
 /// The softmax of the columns of a matrix with rows of `width`.
 fn softmax<T: Real>(matrix: &mut [T], width: usize) {
     let memory =
@@ -114,22 +125,27 @@ fn softmax<T: Real>(matrix: &mut [T], width: usize) {
     let Some((mut largest, mut sum)) = or_refuse(memory) else {
         return;
     };
-    for row in matrix.chunks_exact(width) {
-        for (largest, &x) in largest.iter_mut().zip(row) {
-            *largest = largest.max(x);
-        }
-    }
-    for row in matrix.chunks_exact_mut(width) {
-        for ((x, &largest), sum) in row.iter_mut().zip(&largest).zip(&mut sum) {
-            *x = math::exp(*x - largest);
-            *sum += *x;
-        }
-    }
-    for row in matrix.chunks_exact_mut(width) {
-        for (x, &sum) in row.iter_mut().zip(&sum) {
-            *x /= sum;
-        }
-    }
+    vectorize_mut(
+        #[inline(always)]
+        || {
+            for row in matrix.chunks_exact(width) {
+                for (largest, &x) in largest.iter_mut().zip(row) {
+                    *largest = largest.max(x);
+                }
+            }
+            for row in matrix.chunks_exact_mut(width) {
+                for ((x, &largest), sum) in row.iter_mut().zip(&largest).zip(&mut sum) {
+                    *x = math::exp(*x - largest);
+                    *sum += *x;
+                }
+            }
+            for row in matrix.chunks_exact_mut(width) {
+                for (x, &sum) in row.iter_mut().zip(&sum) {
+                    *x /= sum;
+                }
+            }
+        },
+    );
 }
 
 impl Op for RegionYolo {
