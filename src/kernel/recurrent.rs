@@ -1,7 +1,9 @@
 //! Recurrent cells, run along sequences: the product of the input and the weights of many steps at
 //! once, then step by step the product of the state and its weights.
 
-use super::gemm::{Matrix, multiply};
+use smallvec::SmallVec;
+
+use super::gemm::{How, Matrix, PackedRight, multiply, product};
 use super::math;
 use super::real::Real;
 use super::scratch::try_vec;
@@ -12,6 +14,10 @@ use crate::op::OpError;
 /// Rows of the input that are multiplied at a time: enough to keep the product busy, few enough to
 /// stay near the processor.
 const ROWS: usize = 512;
+
+/// Steps after which packed weights of the state have paid, where there are several sequences: one
+/// alone reads them as fast as they lie.
+const MANY: usize = 8;
 
 /// The function at the end of a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,6 +92,13 @@ impl Kind {
             _ => self.gates(),
         }
     }
+}
+
+/// The weights of the state, of gates that are multiplied together.
+struct StateWeights<'a, T> {
+    matrix: Matrix<'a, T>,
+    /// The same, for many steps.
+    packed: Option<PackedRight<T>>,
 }
 
 /// The weights of a cell; rows follow each other.
@@ -173,6 +186,7 @@ impl<T: Real> Recurrence<'_, T> {
         let mut input = try_vec(T::zero(), most * batch * x.input)?;
         let mut gates = try_vec(T::zero(), most * batch * width)?;
         let mut scratch = try_vec(T::zero(), room)?;
+        let state_weights = self.state_weights(batch > 1 && steps >= MANY);
         let watch = limits::watch();
         for first in (0..steps).step_by(most) {
             if watch.check().is_err() {
@@ -189,7 +203,7 @@ impl<T: Real> Recurrence<'_, T> {
             let input = Matrix::new(input, count * batch, x.input);
             multiply(input, weights, gates, true);
             for (i, gates) in gates.chunks_exact_mut(batch * width).enumerate() {
-                self.step(x, first + i, gates, state, &mut scratch);
+                self.step(x, first + i, &state_weights, gates, state, &mut scratch);
                 let states = state.hidden.chunks_exact(self.hidden);
                 for ((row, out), state) in out.iter_mut().enumerate().zip(states) {
                     if let Some(time) = x.time(row, first + i) {
@@ -206,6 +220,7 @@ impl<T: Real> Recurrence<'_, T> {
         &self,
         x: &Sequences<'_, T>,
         step: usize,
+        weights: &[StateWeights<'_, T>],
         gates: &mut [T],
         state: &mut State<T>,
         scratch: &mut [T],
@@ -214,7 +229,7 @@ impl<T: Real> Recurrence<'_, T> {
         let going = |row: usize| step < x.lengths[row];
         match self.kind {
             Kind::Rnn(f) => {
-                self.add_state(&state.hidden, 0..1, gates);
+                add_state(&weights[0], &state.hidden, gates);
                 let rows = gates.chunks_exact_mut(n).enumerate();
                 for ((row, gate), hidden) in rows.zip(state.hidden.chunks_exact_mut(n)) {
                     if going(row) {
@@ -227,7 +242,7 @@ impl<T: Real> Recurrence<'_, T> {
                 }
             }
             Kind::Lstm { .. } => {
-                self.add_state(&state.hidden, 0..4, gates);
+                add_state(&weights[0], &state.hidden, gates);
                 let states = state.hidden.chunks_exact_mut(n);
                 let states = states.zip(state.cell.chunks_exact_mut(n));
                 let rows = gates.chunks_exact_mut(width).enumerate();
@@ -245,9 +260,9 @@ impl<T: Real> Recurrence<'_, T> {
                 linear_before_reset,
             } => {
                 if linear_before_reset {
-                    self.gru_after(f, gates, &state.hidden, scratch);
+                    self.gru_after(f, weights, gates, &state.hidden, scratch);
                 } else {
-                    self.gru_before(f, gates, &state.hidden, scratch);
+                    self.gru_before(f, weights, gates, &state.hidden, scratch);
                 }
                 let rows = gates.chunks_exact_mut(width).enumerate();
                 for ((row, gates), hidden) in rows.zip(state.hidden.chunks_exact_mut(n)) {
@@ -270,13 +285,25 @@ impl<T: Real> Recurrence<'_, T> {
         }
     }
 
-    /// Adds the product of the states and the weights of some gates to `out`.
-    fn add_state(&self, state: &[T], gates: std::ops::Range<usize>, out: &mut [T]) {
+    /// The weights of the state, packed if that is asked for, by the products that a step has.
+    fn state_weights(&self, packed: bool) -> SmallVec<[StateWeights<'_, T>; 2]> {
         let n = self.hidden;
-        let rows = gates.len() * n;
-        let weights = &self.weights.state[gates.start * n * n..gates.end * n * n];
-        let state = Matrix::new(state, state.len() / n, n);
-        multiply(state, Matrix::new(weights, rows, n).transposed(), out, true);
+        let products: &[[usize; 2]] = match self.kind {
+            Kind::Rnn(_) => &[[0, 1]],
+            Kind::Lstm { .. } => &[[0, 4]],
+            Kind::Gru {
+                linear_before_reset: true,
+                ..
+            } => &[[0, 3]],
+            Kind::Gru { .. } => &[[0, 2], [2, 3]],
+        };
+        let weights = |&[start, end]: &[usize; 2]| {
+            let elements = &self.weights.state[start * n * n..end * n * n];
+            let matrix = Matrix::new(elements, (end - start) * n, n).transposed();
+            let packed = packed.then(|| PackedRight::new(matrix)).flatten();
+            StateWeights { matrix, packed }
+        };
+        products.iter().map(weights).collect()
     }
 
     /// Cuts and applies the function of a gate.
@@ -337,13 +364,20 @@ impl<T: Real> Recurrence<'_, T> {
     }
 
     /// Gates z and r, and the sum of gate h, when r scales the product.
-    fn gru_after(&self, f: Activation, gates: &mut [T], state: &[T], scratch: &mut [T]) {
+    fn gru_after(
+        &self,
+        f: Activation,
+        weights: &[StateWeights<'_, T>],
+        gates: &mut [T],
+        state: &[T],
+        scratch: &mut [T],
+    ) {
         let n = self.hidden;
         scratch.fill(T::zero());
         for row in scratch.chunks_exact_mut(3 * n) {
             row[2 * n..].copy_from_slice(&self.weights.bias[3 * n..]);
         }
-        self.add_state(state, 0..3, scratch);
+        add_state(&weights[0], state, scratch);
         let rows = gates.chunks_exact_mut(3 * n);
         for (gates, products) in rows.zip(scratch.chunks_exact(3 * n)) {
             let (zr, h) = gates.split_at_mut(2 * n);
@@ -361,12 +395,19 @@ impl<T: Real> Recurrence<'_, T> {
     }
 
     /// Gates z and r, and the sum of gate h, when r scales the state.
-    fn gru_before(&self, f: Activation, gates: &mut [T], state: &[T], scratch: &mut [T]) {
+    fn gru_before(
+        &self,
+        f: Activation,
+        weights: &[StateWeights<'_, T>],
+        gates: &mut [T],
+        state: &[T],
+        scratch: &mut [T],
+    ) {
         let n = self.hidden;
         scratch.fill(T::zero());
         let (products, rest) = scratch.split_at_mut(gates.len() / 3 * 2);
         let (scaled, last) = rest.split_at_mut(gates.len() / 3);
-        self.add_state(state, 0..2, products);
+        add_state(&weights[0], state, products);
         let rows = gates.chunks_exact_mut(3 * n);
         let states = scaled.chunks_exact_mut(n).zip(state.chunks_exact(n));
         for ((gates, products), (scaled, state)) in
@@ -384,10 +425,26 @@ impl<T: Real> Recurrence<'_, T> {
                 },
             );
         }
-        self.add_state(scaled, 2..3, last);
+        add_state(&weights[1], scaled, last);
         for (gates, last) in gates.chunks_exact_mut(3 * n).zip(last.chunks_exact(n)) {
             add(&mut gates[2 * n..], last);
         }
+    }
+}
+
+/// Adds the product of the states and these weights to `out`.
+fn add_state<T: Real>(weights: &StateWeights<'_, T>, state: &[T], out: &mut [T]) {
+    let hidden = weights.matrix.rows();
+    let state = Matrix::new(state, state.len() / hidden, hidden);
+    match &weights.packed {
+        Some(packed) => {
+            let how = How {
+                accumulate: true,
+                ..How::default()
+            };
+            product(state, packed, out, how);
+        }
+        None => multiply(state, weights.matrix, out, true),
     }
 }
 

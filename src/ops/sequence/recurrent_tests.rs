@@ -239,9 +239,9 @@ proptest! {
     #[test]
     fn sequences(
         which in 0usize..3,
-        (batch, steps, input, n) in (1usize..4, 0usize..5, 1usize..4, 1usize..4),
+        (batch, steps, input, n) in (1usize..4, 0usize..11, 1usize..4, 1usize..4),
         direction in prop::sample::select(vec!["forward", "reverse", "bidirectional"]),
-        lengths in prop::collection::vec(0usize..5, 3),
+        lengths in prop::collection::vec(0usize..12, 3),
         linear in any::<bool>(),
         seed in any::<u64>(),
         mask in any::<u32>(),
