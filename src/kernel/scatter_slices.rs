@@ -84,11 +84,10 @@ impl ScatterSlices {
         }
     }
 
-    /// The updates of each slice, for slices of elements of `size` bytes, if they are long enough.
-    fn with_lists(&self, size: usize, f: impl FnOnce(Lists<'_>)) -> bool {
+    /// The updates of each slice, if there are not more than lists can count.
+    fn with_lists(&self, f: impl FnOnce(Lists<'_>)) -> bool {
         let (slice, count) = (self.slice, self.places.len());
-        let fits = u32::try_from(self.slab.max(count)).is_ok();
-        if slice.saturating_mul(size) < LONG || !fits {
+        if u32::try_from(self.slab.max(count)).is_err() {
             return false;
         }
         let places = self.slab / slice;
@@ -156,12 +155,11 @@ impl Places for ScatterSlices {
         out: &mut [T],
         meet: impl Fn(&mut [T], &mut dyn Iterator<Item = &[T]>) + Sync,
     ) -> bool {
-        if rayon::current_num_threads() > 1 {
-            let all = |lists: Lists<'_>| lists.write(data, updates, out, meet);
-            return self.with_lists(size_of::<T>(), all);
-        }
         if self.slice.saturating_mul(size_of::<T>()) < LONG {
             return false;
+        }
+        if rayon::current_num_threads() > 1 {
+            return self.with_lists(|lists| lists.write(data, updates, out, meet));
         }
         copy(data, out);
         self.in_order(updates, out, |slice, update| {

@@ -1,6 +1,7 @@
 //! Attention written out beside the one operation it becomes.
 
-use crate::graph::{Builder, Port};
+use super::super::written::Written;
+use crate::graph::Port;
 use crate::tensor::{ElementType, Shape, Tensor};
 use crate::{CompileOptions, Model};
 
@@ -19,25 +20,7 @@ fn numbered(shape: &[usize], seed: usize) -> Tensor {
     Tensor::new(Shape::from(shape), &values).expect("fits")
 }
 
-struct Written {
-    graph: Builder,
-    count: usize,
-}
-
 impl Written {
-    fn add(&mut self, kind: &str, attributes: &[(&str, &str)], inputs: &[Port]) -> Port {
-        self.count += 1;
-        let name = format!("{kind}{}", self.count);
-        let opset = if kind == "SoftMax" {
-            "opset8"
-        } else {
-            "opset13"
-        };
-        self.graph
-            .add(&name, kind, opset, attributes, inputs)
-            .expect("fits")
-    }
-
     fn transpose(&mut self, data: Port, order: &[i64]) -> Port {
         self.count += 1;
         let name = format!("order{}", self.count);
@@ -63,10 +46,7 @@ fn model(
     side_by_side: bool,
     looked_at: bool,
 ) -> Model {
-    let mut written = Written {
-        graph: Builder::new(),
-        count: 0,
-    };
+    let mut written = Written::default();
     let query = written.heads("q", QUERIES, &[0, 2, 1, 3]);
     let order: &[i64] = if columns {
         &[0, 2, 3, 1]

@@ -18,6 +18,8 @@ mod rms;
 mod sums;
 mod trim;
 mod weights;
+#[cfg(test)]
+mod written;
 
 use draft::Draft;
 

@@ -1,6 +1,6 @@
 //! Normalization written out beside the one operation it becomes.
 
-use crate::graph::{Builder, Port};
+use super::super::written::Written;
 use crate::tensor::{ElementType, Tensor};
 use crate::{CompileOptions, Model};
 
@@ -17,6 +17,8 @@ struct Form {
     scale: Scale,
     /// Whether somebody else takes what is scaled.
     looked_at: bool,
+    /// Whether squares are those of other numbers.
+    of_others: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -40,38 +42,20 @@ enum Scale {
     Rows,
 }
 
-struct Written {
-    graph: Builder,
-    count: usize,
-}
-
-impl Written {
-    fn add(&mut self, kind: &str, attributes: &[(&str, &str)], inputs: &[Port]) -> Port {
-        self.count += 1;
-        let name = format!("{kind}{}", self.count);
-        let node = self.graph.add(&name, kind, "opset1", attributes, inputs);
-        node.expect("fits")
-    }
-
-    fn number(&mut self, number: f32) -> Port {
-        self.count += 1;
-        let name = format!("number{}", self.count);
-        self.graph.constant(&name, Tensor::scalar(number))
-    }
-}
-
 fn model(form: Form) -> Model {
-    let mut written = Written {
-        graph: Builder::new(),
-        count: 0,
-    };
+    let mut written = Written::default();
     let shape = format!("2,{ROWS},{WIDTH}").parse().expect("a shape");
     let x = written.graph.parameter("x", ElementType::F32, shape);
+    let squared = if form.of_others {
+        written.add("Exp", &[], &[x])
+    } else {
+        x
+    };
     let squares = if form.power {
         let two = written.number(2.0);
-        written.add("Power", &[], &[x, two])
+        written.add("Power", &[], &[squared, two])
     } else {
-        written.add("Multiply", &[], &[x, x])
+        written.add("Multiply", &[], &[squared, squared])
     };
     let axes = written.graph.constant("axes", Tensor::vector(&[form.axis]));
     let mean = written.add("ReduceMean", &[("keep_dims", "true")], &[squares, axes]);
@@ -163,6 +147,7 @@ fn every_form() {
                         axis,
                         scale,
                         looked_at: false,
+                        of_others: false,
                     };
                     assert_eq!(kinds(form), ["RMS"], "{form:?}");
                 }
@@ -179,6 +164,7 @@ fn scales_that_stay() {
         axis: -1,
         scale: Scale::Last,
         looked_at: true,
+        of_others: false,
     };
     assert_eq!(kinds(form), ["RMS", "Multiply"]);
     let form = Form {
@@ -190,13 +176,21 @@ fn scales_that_stay() {
 }
 
 #[test]
-fn other_axes_are_left_as_they_are() {
+fn other_axes_and_other_squares_are_left_as_they_are() {
     let form = Form {
         power: true,
         inverse: Inverse::Quotient,
         axis: 1,
         scale: Scale::None,
         looked_at: false,
+        of_others: false,
     };
-    assert!(kinds(form).iter().all(|kind| kind != "RMS"));
+    let left = |form| kinds(form).iter().all(|kind| kind != "RMS");
+    assert!(left(form));
+    let form = Form {
+        axis: -1,
+        of_others: true,
+        ..form
+    };
+    assert!(left(form));
 }

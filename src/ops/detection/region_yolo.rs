@@ -11,8 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::kernel::map::each;
 use crate::kernel::math;
 use crate::kernel::real::Real;
-use crate::kernel::scratch::{or_refuse, try_vec};
-use crate::kernel::simd::vectorize_mut;
+use crate::kernel::softmax::{Kind, softmax};
 use crate::limits::Share;
 use crate::op::{Input, Io, Op, OpError, Output, Outputs, bail, ensure, normalize_axis};
 use crate::ops::floats::{fill, in_real, real};
@@ -73,8 +72,8 @@ impl RegionYolo {
         let (objects, classes) = rest.split_at_mut(objects);
         let (data_objects, data_classes) = data_rest.split_at(objects.len());
         sigmoids(data_objects, objects);
-        classes.copy_from_slice(data_classes);
-        softmax(classes, area);
+        let read = |at: usize, out: &mut [T]| out.copy_from_slice(&data_classes[at..][..out.len()]);
+        softmax(&read, None, classes, [self.classes, area], Kind::Softmax);
     }
 
     fn run<T: Real>(&self, data: &Tensor, output: &mut Tensor) -> Result<(), OpError> {
@@ -115,36 +114,6 @@ fn sigmoids<T: Real>(data: &[T], out: &mut [T]) {
         out,
         #[inline(always)]
         |x| math::sigmoid(x),
-    );
-}
-
-/// The softmax of the columns of a matrix with rows of `width`.
-fn softmax<T: Real>(matrix: &mut [T], width: usize) {
-    let memory =
-        try_vec(T::neg_infinity(), width).and_then(|m| Ok((m, try_vec(T::zero(), width)?)));
-    let Some((mut largest, mut sum)) = or_refuse(memory) else {
-        return;
-    };
-    vectorize_mut(
-        #[inline(always)]
-        || {
-            for row in matrix.chunks_exact(width) {
-                for (largest, &x) in largest.iter_mut().zip(row) {
-                    *largest = largest.max(x);
-                }
-            }
-            for row in matrix.chunks_exact_mut(width) {
-                for ((x, &largest), sum) in row.iter_mut().zip(&largest).zip(&mut sum) {
-                    *x = math::exp(*x - largest);
-                    *sum += *x;
-                }
-            }
-            for row in matrix.chunks_exact_mut(width) {
-                for (x, &sum) in row.iter_mut().zip(&sum) {
-                    *x /= sum;
-                }
-            }
-        },
     );
 }
 
