@@ -12,8 +12,8 @@ found to a page (docs/performance.md).
     target/peers/bin/python benches/versus.py --render target/versus/raw.jsonl   # the page alone
 
 Models are made in target/versus once. All engines evaluate in f32 on the same number of threads.
-A round is some evaluations of one engine, then of the next; the figure of an engine is the median
-of its rounds' medians. Raw figures are appended to a file of JSON lines: where a case was measured
+A round is some evaluations of one engine, then of the next, and last what the machine can do at most
+with as many bytes or multiplications; the figure of each is the median of its rounds' medians. Raw figures are appended to a file of JSON lines: where a case was measured
 twice, its last figures are shown."""
 
 import argparse
@@ -33,6 +33,8 @@ sys.path.insert(0, os.path.join(HERE, "peers"))
 import page  # noqa: E402
 
 ENGINES = ("ovir", "openvino", "onnxruntime")
+# What takes turns with the engines to show what the machine can do at that time.
+LIMIT = "limit"
 # Microseconds in which an engine is brought to speed before a round that counts.
 WARM_UP_US = 15_000
 # CPUs that others may use during a round that counts, if there are rounds without.
@@ -44,6 +46,32 @@ def missing(*modules):
     if absent:
         pip = f"{sys.executable} -m pip install {' '.join(absent)}"
         sys.exit(f"missing Python packages: {', '.join(absent)}\ninstall them with: {pip}")
+
+
+def work(case):
+    """What is done at least, if its description tells: bytes that are moved or operations."""
+    meta = os.path.join(case, "meta.json")
+    if not os.path.exists(meta):
+        return {}
+    with open(meta) as file:
+        meta = json.load(file)
+    # An older form keeps operations where bytes are.
+    flops = "holds flops" in meta.get("note", "")
+    return {"flops" if flops else name: meta[name] for name in ("bytes", "flops") if name in meta}
+
+
+def limit(case, threads, options):
+    """The command that does as much as the machine can of what a case does, if anything limits it."""
+    least = work(case)
+    if least.get("flops"):
+        return [options.probe, "--threads", str(threads), "--serve", "multiply"]
+    title = page.group(os.path.basename(case))
+    if not least.get("bytes") or title in page.UNLIMITED:
+        return None
+    # The same bytes in as many threads; a reduction only reads.
+    how, times = ("read", 1) if title == "reduce" else ("copy", 2)
+    each = str(max(least["bytes"] // threads // times, 64))
+    return [options.probe, "--threads", str(threads), "--serve", how, "--bytes", each]
 
 
 def command(engine, options):
@@ -85,20 +113,18 @@ class Busy:
 
 
 class Worker:
-    """One engine with one model, in a process of its own."""
+    """One engine with one model, in a process of its own, or what limits all."""
 
-    def __init__(self, engine, case, threads, options):
+    def __init__(self, engine, command, options):
         self.engine, self.realtime = engine, options.realtime
-        arguments = ["--model", model_of(engine, case), "--threads", str(threads)]
-        arguments += ["--inputs", os.path.join(case, "inputs.txt")]
         self.process = subprocess.Popen(
-            command(engine, options) + arguments,
+            command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
-        self.answer("ready")
+        _, self.work = self.answer("ready")
 
     def answer(self, *words):
         for line in self.process.stdout:
@@ -113,11 +139,11 @@ class Worker:
         self.process.stdin.flush()
 
     def run(self, count):
-        """The median of as many evaluations, and CPUs that others used meanwhile."""
+        """The median and the least of as many evaluations, and CPUs that others used meanwhile."""
         busy = Busy(self.process.pid)
         self.ask(f"run {count}")
         times = [int(word) / 1e3 for word in self.answer("t")[1]]
-        return statistics.median(times), busy.others()
+        return statistics.median(times), min(times), busy.others()
 
     def prioritize(self, yes):
         if not self.realtime:
@@ -131,7 +157,7 @@ class Worker:
 
     def calibrate(self, milliseconds):
         self.run(3)
-        each, _ = self.run(3)
+        each, *_ = self.run(3)
         self.count = int(min(max(milliseconds * 1e3 / max(each, 1), 2), 3000))
         self.warm_up = int(min(max(WARM_UP_US / max(each, 1), 1), 300))
 
@@ -195,13 +221,20 @@ def warm(case, threads, options):
             if not os.path.exists(model_of(engine, case)):
                 continue
             try:
-                worker = Worker(engine, case, threads, options)
+                arguments = ["--model", model_of(engine, case), "--threads", str(threads)]
+                arguments += ["--inputs", os.path.join(case, "inputs.txt")]
+                worker = Worker(engine, command(engine, options) + arguments, options)
                 workers.append(worker)
                 found[engine] = worker.outputs(os.path.join(options.folder, "outputs", engine))
                 worker.calibrate(options.milliseconds)
                 results[engine] = {"rounds": []}
             except (RuntimeError, BrokenPipeError) as error:
                 results[engine] = {"error": str(error)}
+        if serves := limit(case, threads, options):
+            worker = Worker(LIMIT, serves, options)
+            workers.append(worker)
+            worker.calibrate(options.milliseconds)
+            results[LIMIT] = {"rounds": [], "work": float(worker.work[0])}
         alive = [worker for worker in workers if "rounds" in results[worker.engine]]
         for turn in range(options.rounds):
             first = turn % max(len(alive), 1)
@@ -213,11 +246,12 @@ def warm(case, threads, options):
             worker.close()
     for engine, result in results.items():
         if "rounds" in result:
-            calm = [each for each, others in result["rounds"] if others < MOST_BUSY]
+            calm = [each for each, _, others in result["rounds"] if others < MOST_BUSY]
             result["calm"] = len(calm) >= min(3, options.rounds)
-            times = calm if result["calm"] else [each for each, _ in result["rounds"]]
+            times = calm if result["calm"] else [each for each, *_ in result["rounds"]]
             result["us"] = statistics.median(times)
-            if engine != "ovir" and "ovir" in found:
+            result["least_us"] = min(least for _, least, _ in result["rounds"])
+            if engine in found and engine != "ovir" and "ovir" in found:
                 result["difference"] = difference(found["ovir"], found[engine])
     return results
 
@@ -247,22 +281,15 @@ def cold(case, threads, options):
 
 def say(options, case, threads, kind, engines):
     """Keeps a record, and shows it in short."""
-    record = {"kind": kind, "case": os.path.basename(case), "threads": threads}
-    meta = os.path.join(case, "meta.json")
-    if os.path.exists(meta):
-        with open(meta) as file:
-            meta = json.load(file)
-        # An older form keeps operations where bytes are.
-        flops = "holds flops" in meta.get("note", "")
-        for name in ("bytes", "flops"):
-            if name in meta:
-                record["flops" if flops else name] = meta[name]
+    record = {"kind": kind, "case": os.path.basename(case), "threads": threads, **work(case)}
     record["engines"] = engines
     append(options, record)
     shown = []
     for engine, result in engines.items():
         if "error" in result:
             shown.append(f"{engine}: {result['error']}")
+        elif engine == LIMIT:
+            shown.append(f"at most {result['work'] / result['us'] / 1e3:.1f} G/s")
         elif kind == "warm":
             shown.append(f"{engine} {result['us']:.1f} µs")
         else:

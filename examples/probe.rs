@@ -2,17 +2,22 @@
 //!
 //! ```text
 //! probe [--threads N] [--repetitions N]
+//! probe [--threads N] --serve multiply|copy|read [--bytes N]
 //! ```
 //!
 //! One line of JSON: `gflops` of fused multiply-adds in f32, and for each `bytes`, those that a
 //! thread goes through, `copy_gbs` (bytes that are read plus bytes that are written) and `read_gbs`
 //! of all threads together. Each figure is the best of its repetitions, since it stands for a limit.
+//!
+//! `--serve` measures one limit whenever it is asked to, so that it can take turns with what it
+//! limits: it says `ready WORK`, the operations (or bytes) of a repetition, and answers each line
+//! `run N` with `t` and the nanoseconds of N repetitions.
 
 use std::error::Error;
 use std::hint::black_box;
-use std::io::{Write, stdout};
+use std::io::{Write, stdin, stdout};
 use std::sync::Barrier;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use pulp::{Arch, Simd, WithSimd};
 
@@ -70,14 +75,77 @@ impl WithSimd for Read<'_> {
     }
 }
 
-/// The fewest seconds that threads need together. `prepare` makes what each repeats.
-fn seconds<W: FnMut()>(
+/// What is measured.
+#[derive(Debug, Clone, Copy)]
+enum Limit {
+    Multiply,
+    /// Of so many bytes a thread.
+    Copy(usize),
+    Read(usize),
+}
+
+impl Limit {
+    /// How often a repetition goes through so many bytes.
+    fn rounds(bytes: usize) -> usize {
+        (LEAST / bytes).max(1)
+    }
+
+    /// The operations of a repetition, or its bytes.
+    #[allow(clippy::cast_precision_loss)]
+    fn work(self, threads: usize) -> f64 {
+        let each = match self {
+            Self::Multiply => 2 * CHAINS * STEPS * Arch::new().dispatch(Multiply),
+            Self::Copy(bytes) => 2 * bytes * Self::rounds(bytes),
+            Self::Read(bytes) => bytes * Self::rounds(bytes),
+        };
+        (each * threads) as f64
+    }
+
+    /// The time of each repetition.
+    fn times(self, threads: usize, repetitions: usize) -> Result<Vec<Duration>, Box<dyn Error>> {
+        let arch = Arch::new();
+        match self {
+            Self::Multiply => times(threads, repetitions, || {
+                || {
+                    black_box(arch.dispatch(Multiply));
+                }
+            }),
+            Self::Copy(bytes) => times(threads, repetitions, || {
+                let from = vec![1.0f32; bytes / 4];
+                let mut to = vec![0.0f32; bytes / 4];
+                move || {
+                    for _ in 0..Self::rounds(bytes) {
+                        black_box(&mut to).copy_from_slice(black_box(&from));
+                    }
+                }
+            }),
+            Self::Read(bytes) => times(threads, repetitions, || {
+                let from = vec![1.0f32; bytes / 4];
+                move || {
+                    for _ in 0..Self::rounds(bytes) {
+                        black_box(arch.dispatch(Read(black_box(&from))));
+                    }
+                }
+            }),
+        }
+    }
+
+    /// Thousands of millions a second, at best.
+    fn best(self, threads: usize, repetitions: usize) -> Result<f64, Box<dyn Error>> {
+        let least = self.times(threads, repetitions)?.into_iter().min();
+        let least = least.ok_or("no repetition was asked for")?;
+        Ok(self.work(threads) / least.as_secs_f64() / 1e9)
+    }
+}
+
+/// How long threads need together, time after time. `prepare` makes what each repeats.
+fn times<W: FnMut()>(
     threads: usize,
     repetitions: usize,
     prepare: impl Fn() -> W + Sync,
-) -> Result<f64, Box<dyn Error>> {
+) -> Result<Vec<Duration>, Box<dyn Error>> {
     let barrier = Barrier::new(threads);
-    let times = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         let all: Vec<_> = (0..threads)
             .map(|_| {
                 scope.spawn(|| {
@@ -89,7 +157,7 @@ fn seconds<W: FnMut()>(
                         let start = Instant::now();
                         work();
                         barrier.wait();
-                        times.push(start.elapsed().as_secs_f64());
+                        times.push(start.elapsed());
                     }
                     times
                 })
@@ -100,63 +168,64 @@ fn seconds<W: FnMut()>(
         for thread in all {
             times = thread.join().map_err(|_| "a thread panicked")?;
         }
-        Ok::<_, Box<dyn Error>>(times)
-    });
-    let least = times?.into_iter().min_by(f64::total_cmp);
-    Ok(least.ok_or("no repetition was asked for")?)
+        Ok(times)
+    })
 }
 
-#[allow(clippy::cast_precision_loss)]
+/// Measures one limit, as often as standard input asks.
+fn serve(limit: Limit, threads: usize) -> Result<(), Box<dyn Error>> {
+    writeln!(stdout(), "ready {}", limit.work(threads))?;
+    for line in stdin().lines() {
+        let line = line?;
+        let count = line.strip_prefix("run ").ok_or("expected \"run N\"")?;
+        write!(stdout(), "t")?;
+        for time in limit.times(threads, count.parse()?)? {
+            write!(stdout(), " {}", time.as_nanos())?;
+        }
+        writeln!(stdout())?;
+    }
+    Ok(())
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
-    let (mut threads, mut repetitions) = (1, 15);
+    let (mut threads, mut repetitions, mut bytes, mut served) = (1, 15, SIZES[0], None);
     let mut arguments = std::env::args().skip(1);
     while let Some(option) = arguments.next() {
         let value = arguments.next().ok_or(format!("{option} needs a value"))?;
         match option.as_str() {
             "--threads" => threads = value.parse()?,
             "--repetitions" => repetitions = value.parse()?,
+            "--bytes" => bytes = value.parse::<usize>()?.max(4),
+            "--serve" => served = Some(value),
             _ => return Err(format!("there is no option {option}").into()),
         }
     }
-    let arch = Arch::new();
-    let lanes = arch.dispatch(Multiply);
-    let time = seconds(threads, repetitions, || {
-        || {
-            black_box(arch.dispatch(Multiply));
+    if threads == 0 {
+        return Err("--threads: expected at least 1, got 0".into());
+    }
+    match served.as_deref() {
+        None => {}
+        Some("multiply") => return serve(Limit::Multiply, threads),
+        Some("copy") => return serve(Limit::Copy(bytes), threads),
+        Some("read") => return serve(Limit::Read(bytes), threads),
+        Some(other) => {
+            let expected = "multiply, copy or read";
+            return Err(format!("--serve: expected {expected}, got {other}").into());
         }
-    })?;
-    let operations = (2 * CHAINS * STEPS * lanes * threads) as f64;
+    }
     write!(
         stdout(),
-        "{{\"threads\": {threads}, \"lanes\": {lanes}, \"gflops\": {:.1}, \"bandwidth\": [",
-        operations / time / 1e9
+        "{{\"threads\": {threads}, \"lanes\": {}, \"gflops\": {:.1}, \"bandwidth\": [",
+        Arch::new().dispatch(Multiply),
+        Limit::Multiply.best(threads, repetitions)?
     )?;
     for (index, bytes) in SIZES.into_iter().enumerate() {
-        let rounds = (LEAST / bytes).max(1);
-        let gbs = |seconds: f64, each: usize| (each * rounds * threads) as f64 / seconds / 1e9;
-        let copy = seconds(threads, repetitions, || {
-            let from = vec![1.0f32; bytes / 4];
-            let mut to = vec![0.0f32; bytes / 4];
-            move || {
-                for _ in 0..rounds {
-                    black_box(&mut to).copy_from_slice(black_box(&from));
-                }
-            }
-        })?;
-        let read = seconds(threads, repetitions, || {
-            let from = vec![1.0f32; bytes / 4];
-            move || {
-                for _ in 0..rounds {
-                    black_box(arch.dispatch(Read(black_box(&from))));
-                }
-            }
-        })?;
         write!(
             stdout(),
             "{}{{\"bytes\": {bytes}, \"copy_gbs\": {:.1}, \"read_gbs\": {:.1}}}",
             if index == 0 { "" } else { ", " },
-            gbs(copy, 2 * bytes),
-            gbs(read, bytes)
+            Limit::Copy(bytes).best(threads, repetitions)?,
+            Limit::Read(bytes).best(threads, repetitions)?
         )?;
     }
     writeln!(stdout(), "]}}")?;

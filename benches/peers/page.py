@@ -18,6 +18,8 @@ GROUPS = (
     ("matmul", ("mm_", "mmdyn_")),
     ("convolution", ("conv_",)),
 )
+# Groups that no limit of memory or arithmetic says anything about.
+UNLIMITED = ("small calls", "whole models")
 PEERS = {"openvino": "OpenVINO", "onnxruntime": "onnxruntime"}
 # Differences of outputs that sums in another order explain, and those of half precision.
 CLOSE, CLOSE_HALF = 1e-3, 1e-2
@@ -91,10 +93,6 @@ class Figures:
     def titles(self):
         present = {group(name) for name, _ in self.warm}
         return [title for title, _ in GROUPS if title in present]
-
-    def probe(self, threads):
-        probes = self.machine.get("probes", [])
-        return next((probe for probe in probes if probe["threads"] == threads), None)
 
 
 def machine(figures):
@@ -187,29 +185,24 @@ def notes(record):
     return "; ".join(found)
 
 
-def share(figures, record, title):
-    """How fast the data moves or numbers are multiplied, and what of the machine's peak that is."""
-    us, probe = record["engines"].get("ovir", {}).get("us"), figures.probe(record["threads"])
-    if not us or not probe:
-        return ["–", "–"]
-    if "flops" in record:
-        rate, unit, peak = record["flops"] / us / 1e3, "GFLOP/s", probe["gflops"]
-    elif record.get("bytes"):
-        # The same bytes in as many threads, from the cache they fit in; a reduction only reads.
-        each = record["bytes"] / record["threads"] / (1 if title == "reduce" else 2)
-        near = min(probe["bandwidth"], key=lambda x: abs(math.log(x["bytes"] / each)))
-        peak = near["read_gbs" if title == "reduce" else "copy_gbs"]
-        rate, unit = record["bytes"] / us / 1e3, "GB/s"
-    else:
-        return ["–", "–"]
-    return [f"{short(rate)} {unit}", f"{rate / peak:.0%}"]
+def share(record):
+    """How fast the data moves or numbers are multiplied, and what of the machine's limit that is in
+    the median and at best."""
+    ours, limit = (record["engines"].get(name, {}) for name in ("ovir", "limit"))
+    if "us" not in ours or "us" not in limit:
+        return ["–"] * 3
+    work, unit = (record["flops"], "GFLOP/s") if "flops" in record else (record["bytes"], "GB/s")
+    shares = [work / ours[us] / (limit["work"] / limit[us]) for us in ("us", "least_us")]
+    return [f"{short(work / ours['us'] / 1e3)} {unit}", *(f"{share:.0%}" for share in shares)]
 
 
 def one_operation(figures):
     lines = ["## Models of one operation", ""]
     lines += [
         "Microseconds an evaluation. The last columns are our own speed: bytes that must at least be read and written, or\n"
-        "multiplications and additions, and the share of what the machine copies (reads, for reductions) or multiplies at most.",
+        "multiplications and additions, and the share of what the machine copies (reads, for reductions) or multiplies at most: the\n"
+        "same bytes on as many threads, in rounds that take turns with the engines'. The last share is that of the fastest\n"
+        "evaluation in the fastest repetition: what is left where nobody else uses the machine's caches.",
         "",
     ]
     for title in figures.titles():
@@ -217,9 +210,8 @@ def one_operation(figures):
         rows = []
         for threads in figures.threads:
             for record in figures.in_group(title, threads):
-                speed = share(figures, record, title) if title != "small calls" else ["–", "–"]
-                rows.append(times(figures, record, 1) + speed + [notes(record)])
-        names = ["model", "threads", *headings(), "speed", "of peak", "notes"]
+                rows.append(times(figures, record, 1) + share(record) + [notes(record)])
+        names = ["model", "threads", *headings(), "speed", "of peak", "at best", "notes"]
         lines += table(names, sorted(rows, key=lambda row: (row[0], int(row[1]))))
     return lines
 
