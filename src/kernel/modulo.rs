@@ -1,29 +1,88 @@
-//! Remainders of divisions.
+//! Quotients of integers, and remainders of divisions.
 
 use num_traits::PrimInt;
-use num_traits::ops::wrapping::{WrappingAdd, WrappingSub};
+use num_traits::ops::wrapping::{WrappingAdd, WrappingMul, WrappingSub};
 
 use super::real::Real;
 use super::simd::vectorize_mut;
+use super::zip::each_pair;
 use crate::tensor::ElementType;
 
-/// Remainders of integers: as [`floats`]. No divisor is zero.
-pub(crate) fn integers<T, const FLOOR: bool>(a: &[T], b: &[T], out: &mut [T])
-where
-    T: PrimInt + WrappingAdd + WrappingSub,
-{
-    // The lowest number has no rest divided by -1, but its quotient is no number.
-    let minus_one = T::zero().wrapping_sub(&T::one());
-    for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
-        let none = b.is_zero() || b == minus_one && b < T::zero();
-        let rest = if none { T::zero() } else { a % b };
-        let other_sign = (rest < T::zero()) != (b < T::zero());
-        *out = if FLOOR && other_sign && !rest.is_zero() {
-            rest.wrapping_add(&b)
-        } else {
-            rest
-        };
+/// An integer that arithmetic is computed in. What does not fit wraps.
+pub(crate) trait Integer: PrimInt + WrappingAdd + WrappingSub + WrappingMul {
+    /// The quotient rounded towards zero; 0 for a division by zero.
+    fn quotient(self, by: Self) -> Self;
+
+    /// The remainder `self - by * quotient`.
+    #[inline(always)]
+    fn remainder(self, by: Self, quotient: Self) -> Self {
+        self.wrapping_sub(&by.wrapping_mul(&quotient))
     }
+
+    /// Whether rounding such a quotient down takes one from what was rounded towards zero.
+    #[inline(always)]
+    fn is_above(remainder: Self, by: Self) -> bool {
+        !remainder.is_zero() & ((remainder < Self::zero()) != (by < Self::zero()))
+    }
+
+    /// The quotient rounded down; 0 for a division by zero.
+    #[inline(always)]
+    fn quotient_down(self, by: Self) -> Self {
+        let quotient = self.quotient(by);
+        let above = Self::is_above(self.remainder(by, quotient), by);
+        let down = quotient.wrapping_sub(&Self::one());
+        if above & !by.is_zero() {
+            down
+        } else {
+            quotient
+        }
+    }
+}
+
+impl Integer for i32 {
+    #[inline(always)]
+    fn quotient(self, by: Self) -> Self {
+        /// Added to an integer, its last bits are those of the sum.
+        const BITS: f64 = (3u64 << 51) as f64;
+        // `f64` holds both, and a quotient that is no integer lies further from one than it rounds:
+        // vectors have no division of integers.
+        let quotient = (f64::from(self) / f64::from(by)).trunc();
+        #[allow(clippy::cast_possible_truncation)]
+        let bits = (quotient + BITS).to_bits() as Self;
+        if by == 0 { 0 } else { bits }
+    }
+}
+
+macro_rules! quotient {
+    ($($T:ty),+) => {$(
+        impl Integer for $T {
+            #[inline(always)]
+            fn quotient(self, by: Self) -> Self {
+                if by == 0 { 0 } else { self.wrapping_div(by) }
+            }
+        }
+    )+};
+}
+
+quotient!(i64, u64);
+
+/// Remainders of integers: as [`floats`]. No divisor is zero.
+pub(crate) fn integers<T: Integer, const FLOOR: bool>(a: &[T], b: &[T], out: &mut [T]) {
+    each_pair(
+        a,
+        b,
+        out,
+        #[inline(always)]
+        |a, b| {
+            let rest = a.remainder(b, a.quotient(b));
+            if FLOOR && T::is_above(rest, b) {
+                // Of opposite signs: their sum is between them.
+                rest.wrapping_add(&b)
+            } else {
+                rest
+            }
+        },
+    );
 }
 
 /// The exact remainder `a - b * q`, where `q` is the quotient rounded down if `FLOOR`, otherwise
@@ -120,15 +179,23 @@ mod tests {
         }
 
         #[test]
-        fn integers_like_the_definition(a: i32, b in prop_oneof![any::<i32>(), -9i32..9]) {
+        fn integers_like_the_definition(
+            a in prop_oneof![any::<i32>(), Just(i32::MIN), Just(i32::MAX), -99i32..99],
+            b in prop_oneof![any::<i32>(), -9i32..9],
+        ) {
+            prop_assert_eq!(a.quotient(b), a.checked_div(b).unwrap_or(a.wrapping_mul(b)));
             prop_assume!(b != 0);
             let mut out = [0];
             integers::<i32, false>(&[a], &[b], &mut out);
             prop_assert_eq!(i64::from(out[0]), i64::from(a) % i64::from(b));
             integers::<i32, true>(&[a], &[b], &mut out);
+            let down = a.quotient_down(b);
             let (a, b) = (i64::from(a), i64::from(b));
             let floor = a.div_euclid(b) - i64::from(b < 0 && a.rem_euclid(b) != 0);
             prop_assert_eq!(i64::from(out[0]), a - b * floor);
+            #[allow(clippy::cast_possible_truncation)] // that of the lowest number and -1 wraps
+            let floor = floor as i32;
+            prop_assert_eq!(down, floor);
         }
     }
 }

@@ -21,7 +21,7 @@ impl Function for Add {
 
     #[inline(always)]
     fn integer<T: Integer>(a: T, b: T) -> T {
-        a.add(b)
+        a.wrapping_add(&b)
     }
 
     fn range(a: ValueRange, b: ValueRange) -> ValueRange {

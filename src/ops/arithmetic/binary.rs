@@ -7,6 +7,8 @@ use std::ops;
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::dispatch::{Lane, lane};
+pub(super) use crate::kernel::modulo::Integer;
+use crate::kernel::simd::vectorize_mut;
 use crate::kernel::zip::{each_pair, each_repeated, zip, zip_repeated};
 use crate::op::attrs::AutoBroadcastSpec;
 use crate::op::{Elementwise, Input, Io, Op, OpError, Output, Outputs, Repeated, bail, ensure};
@@ -27,55 +29,6 @@ pub(super) trait Float:
 
 impl Float for f32 {}
 impl Float for f64 {}
-
-/// An integer that arithmetic is computed in; what does not fit wraps.
-pub(super) trait Integer: Copy + Ord {
-    fn add(self, other: Self) -> Self;
-    fn subtract(self, other: Self) -> Self;
-    fn multiply(self, other: Self) -> Self;
-    /// Towards zero; 0 for a division by zero, which the caller has ruled out.
-    fn divide(self, other: Self) -> Self;
-    /// Downwards; 0 for a division by zero, which the caller has ruled out.
-    fn floor_divide(self, other: Self) -> Self;
-}
-
-macro_rules! integer {
-    ($($T:ty),+) => {
-        $(impl Integer for $T {
-            #[inline(always)]
-            fn add(self, other: Self) -> Self {
-                self.wrapping_add(other)
-            }
-
-            #[inline(always)]
-            fn subtract(self, other: Self) -> Self {
-                self.wrapping_sub(other)
-            }
-
-            #[inline(always)]
-            fn multiply(self, other: Self) -> Self {
-                self.wrapping_mul(other)
-            }
-
-            #[inline(always)]
-            fn divide(self, other: Self) -> Self {
-                if other == 0 { 0 } else { self.wrapping_div(other) }
-            }
-
-            #[allow(unused_comparisons, clippy::absurd_extreme_comparisons)] // unsigned types
-            #[inline(always)]
-            fn floor_divide(self, other: Self) -> Self {
-                if other == 0 {
-                    return 0;
-                }
-                let down = (self < 0) != (other < 0) && self.wrapping_rem(other) != 0;
-                self.wrapping_div(other).wrapping_sub(<$T>::from(down))
-            }
-        })+
-    };
-}
-
-integer!(i32, i64, u64);
 
 /// A function of two numbers, in floats, integers and intervals.
 pub(super) trait Function: Debug + Default + Send + Sync + 'static {
@@ -223,6 +176,14 @@ fn first_zero(tensor: &Tensor) -> Option<usize> {
     (0..len).step_by(BLOCK).find_map(|start| {
         let block = &mut block[..BLOCK.min(len - start)];
         widen(tensor, start, block);
+        // The place takes longer to find than that there is none.
+        let some = vectorize_mut(
+            #[inline(always)]
+            || block.iter().fold(false, |some, &x| some | (x == 0)),
+        );
+        if !some {
+            return None;
+        }
         Some(start + block.iter().position(|&x| x == 0)?)
     })
 }

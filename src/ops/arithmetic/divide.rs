@@ -93,7 +93,7 @@ impl Function for Down {
 
     #[inline(always)]
     fn integer<T: Integer>(a: T, b: T) -> T {
-        a.floor_divide(b)
+        a.quotient_down(b)
     }
 
     fn range(a: ValueRange, b: ValueRange) -> ValueRange {
@@ -112,7 +112,7 @@ impl Function for TowardsZero {
 
     #[inline(always)]
     fn integer<T: Integer>(a: T, b: T) -> T {
-        a.divide(b)
+        a.quotient(b)
     }
 
     fn range(a: ValueRange, b: ValueRange) -> ValueRange {

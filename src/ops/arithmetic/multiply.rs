@@ -19,7 +19,7 @@ impl Function for Multiply {
 
     #[inline(always)]
     fn integer<T: Integer>(a: T, b: T) -> T {
-        a.multiply(b)
+        a.wrapping_mul(&b)
     }
 
     fn range(a: ValueRange, b: ValueRange) -> ValueRange {

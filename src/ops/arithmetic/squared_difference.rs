@@ -19,8 +19,8 @@ impl Function for SquaredDifference {
 
     #[inline(always)]
     fn integer<T: Integer>(a: T, b: T) -> T {
-        let difference = a.subtract(b);
-        difference.multiply(difference)
+        let difference = a.wrapping_sub(&b);
+        difference.wrapping_mul(&difference)
     }
 
     fn range(a: ValueRange, b: ValueRange) -> ValueRange {

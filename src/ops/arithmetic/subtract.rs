@@ -19,7 +19,7 @@ impl Function for Subtract {
 
     #[inline(always)]
     fn integer<T: Integer>(a: T, b: T) -> T {
-        a.subtract(b)
+        a.wrapping_sub(&b)
     }
 
     fn range(a: ValueRange, b: ValueRange) -> ValueRange {
