@@ -350,7 +350,7 @@ impl<'r> Run<'r, '_> {
         };
         let dims: Shape = cuts.iter().map(|cut| cut.len).collect();
         let mut out = self.allocate(at, tensor, &dims)?;
-        let view = Views(vec![View::new(shape, &cuts)]);
+        let view = Views(smallvec::smallvec![View::new(shape, &cuts)]);
         move_elements(&view, &[tensor], std::slice::from_mut(&mut out))
             .map_err(|e| Error::from_op(at.place(self.model), Kind::Eval, e))?;
         Ok(out)

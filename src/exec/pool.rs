@@ -22,6 +22,9 @@ const QUARTERS: u64 = 5;
 /// and so many more at most.
 const MORE_QUARTERS: u64 = 3;
 
+/// Bytes that are always worth keeping: those of the tensors of small models.
+const LEAST_KEPT: u64 = 1 << 12;
+
 #[derive(Default)]
 pub(super) struct Pool {
     /// By capacity, the smallest first.
@@ -80,7 +83,7 @@ impl Pool {
         if tensor.is_none() {
             self.fresh += 1;
             self.held += bytes;
-            self.trim(self.peak / 4 * (QUARTERS + self.more_quarters));
+            self.trim(QUARTERS + self.more_quarters);
             let fresh = Tensor::zeros(ty, shape.clone());
             tensor = Some(fresh.map_err(|e| Error::new(Kind::Limit, e.to_string()))?);
         }
@@ -127,8 +130,10 @@ impl Pool {
         Tensor::from_spare(ty, shape.clone(), spare).ok()
     }
 
-    /// Gives back the oldest buffers, until what tensors hold and what is kept are no more than `most`.
-    fn trim(&mut self, most: u64) {
+    /// Gives back the oldest buffers, until what tensors hold and what is kept are no more than so many
+    /// quarters of what was alive at most.
+    fn trim(&mut self, quarters: u64) {
+        let most = (self.peak.saturating_mul(quarters) / 4).max(LEAST_KEPT);
         while self.held + self.kept > most {
             let ages = self.spare.iter().enumerate();
             let Some((oldest, _)) = ages.min_by_key(|(_, kept)| kept.since) else {
@@ -166,7 +171,7 @@ impl Pool {
                 .partition_point(|k| k.spare.capacity() < capacity);
             self.spare.insert(at, kept);
             // Operations that bring tensors of their own must not fill the pool.
-            self.trim(self.peak / 4 * (QUARTERS + MORE_QUARTERS));
+            self.trim(QUARTERS + MORE_QUARTERS);
         }
     }
 }

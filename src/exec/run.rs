@@ -15,7 +15,7 @@ use crate::limits::{self, Limits, Stop};
 use crate::model::Model;
 use crate::op::size::expect_possible;
 use crate::op::{Input, Io, Op, OpErrorKind, Output, Outputs, Role};
-use crate::tensor::{Shape, Tensor};
+use crate::tensor::{Few, Shape, Tensor};
 
 /// The outputs of a graph.
 pub(crate) type Results = SmallVec<[Tensor; 2]>;
@@ -380,7 +380,7 @@ pub(super) fn fits(inferred: &Output, tensor: &Tensor) -> bool {
     (!ty.is_static() || ty == tensor.element_type()) && inferred.shape.contains(tensor.shape())
 }
 
-fn inputs<'t>(slots: &'t [Tensors], model: &Model, at: At) -> Result<SmallVec<[&'t Tensor; 4]>> {
+fn inputs<'t>(slots: &'t [Tensors], model: &Model, at: At) -> Result<Few<&'t Tensor>> {
     let mut inputs = SmallVec::new();
     for port in at.node(model).inputs() {
         let Some(found) = slots[port.node.index()].get(port.index as usize) else {
@@ -444,10 +444,10 @@ fn evaluate(
         });
         return Ok(());
     }
-    if let Some(pieces) = pieces(op, inputs, inferred) {
-        *outputs = pieces;
+    if pieces(op, inputs, inferred, outputs) {
         return Ok(());
     }
+    outputs.clear();
     for output in inferred {
         outputs.push(match output.shape.to_shape() {
             Some(shape) => pool
@@ -472,19 +472,18 @@ fn evaluate(
     Ok(())
 }
 
-/// The outputs of an operation that are pieces of its first input.
-fn pieces(op: &dyn Op, inputs: &[&Tensor], inferred: &[Output]) -> Option<Tensors> {
-    let starts = op.pieces(inputs, inferred)?;
+/// Puts the outputs of an operation that are pieces of its first input into `outputs`; whether they all
+/// are.
+fn pieces(op: &dyn Op, inputs: &[&Tensor], inferred: &[Output], outputs: &mut Tensors) -> bool {
+    let Some(starts) = op.pieces(inputs, inferred) else {
+        return false;
+    };
     let piece = |(&start, output): (&usize, &Output)| {
         let tensor = inputs.first()?.piece(start, output.shape.to_shape()?)?;
         fits(output, &tensor).then_some(tensor)
     };
-    let pieces = starts
-        .iter()
-        .zip(inferred)
-        .map(piece)
-        .collect::<Option<Tensors>>()?;
-    (pieces.len() == inferred.len()).then_some(pieces)
+    outputs.extend(starts.iter().zip(inferred).map_while(piece));
+    outputs.len() == inferred.len()
 }
 
 /// What an observer puts in place of a node's outputs, if it fits.

@@ -3,11 +3,11 @@
 use rayon::prelude::*;
 
 use super::reduce::{Accumulator, Fold, Folds, Number, Visitor};
-use super::scratch::{or_refuse, try_resize, try_vec, try_zeroed};
+use super::scratch::{Reused, or_refuse, reused, reused_room, reused_wide, try_resize};
 use crate::limits::Share;
 use crate::op::OpError;
 use crate::tensor::Tensor;
-use crate::tensor::convert::{BLOCK, Compute, narrow, widen};
+use crate::tensor::convert::{BLOCK, narrow, widen};
 
 /// What one thread folds at a time, in elements. Smaller work stays on the calling thread.
 const TASK: usize = 1 << 17;
@@ -62,10 +62,9 @@ pub(crate) fn fold_bags(table: &Tensor, bags: &Bags<'_>, folds: &Folds, out: &mu
 ///
 /// # Errors
 /// When there is no memory for that many.
-pub(crate) fn bounds(ids: &[usize], count: usize) -> Result<Vec<usize>, OpError> {
+pub(crate) fn bounds(ids: &[usize], count: usize) -> Result<Reused<usize>, OpError> {
     let all = count.saturating_add(1);
-    let mut bounds = try_zeroed(all)?;
-    bounds.clear();
+    let mut bounds = reused_room(all)?;
     for (i, &id) in ids.iter().enumerate() {
         while bounds.len() <= id {
             bounds.push(i);
@@ -91,7 +90,7 @@ impl Visitor for Job<'_> {
             bags,
             out,
         } = self;
-        let memory = bags.weights.map(all).transpose();
+        let memory = bags.weights.map(reused_wide).transpose();
         let Some(weights) = or_refuse(memory) else {
             return;
         };
@@ -108,7 +107,7 @@ impl Visitor for Job<'_> {
             return typed.run(out);
         }
         typed.value = A::round_again;
-        let Some(mut wide) = or_refuse(try_vec(T::default(), out.len())) else {
+        let Some(mut wide) = or_refuse(reused(T::default(), out.len())) else {
             return;
         };
         typed.run(&mut wide);
@@ -116,18 +115,11 @@ impl Visitor for Job<'_> {
     }
 }
 
-/// All elements, widened.
-fn all<T: Compute>(tensor: &Tensor) -> Result<Vec<T>, OpError> {
-    let mut out = try_vec(T::default(), tensor.len())?;
-    widen(tensor, 0, &mut out);
-    Ok(out)
-}
-
-struct Typed<'a, T, A> {
+struct Typed<'a, T: 'static, A> {
     table: &'a Tensor,
     native: Option<&'a [T]>,
     inner: usize,
-    weights: Option<Vec<T>>,
+    weights: Option<Reused<T>>,
     bags: &'a Bags<'a>,
     fold: &'a dyn Fold<T, A>,
     value: fn(A) -> T,
@@ -140,10 +132,10 @@ impl<T: Number, A: Accumulator<T>> Typed<'_, T, A> {
         let each = count.saturating_mul(TASK) / work.max(out.len()).max(1);
         let each = each.clamp(1, count);
         let part = |(i, out): (usize, &mut [T])| {
-            let Some(mut acc) = or_refuse(try_vec(self.fold.identity(), self.inner)) else {
+            let Some(mut acc) = or_refuse(reused(self.fold.identity(), self.inner)) else {
                 return;
             };
-            let mut scratch = Vec::new();
+            let mut scratch = Reused::default();
             for (bag, out) in out.chunks_exact_mut(self.inner).enumerate() {
                 self.bag(i * each + bag, &mut acc, &mut scratch, out);
             }

@@ -2,12 +2,13 @@
 
 use super::moving::{Mover, Word, copy, copy_run, for_rows};
 use crate::op::OpError;
+use crate::tensor::Few;
 
 /// Every row of the output is one line of each input, in order.
 #[derive(Debug)]
 pub(crate) struct Concat {
     /// How many elements a line of each input has.
-    pub(crate) lines: Vec<usize>,
+    pub(crate) lines: Few<usize>,
 }
 
 impl Mover for Concat {

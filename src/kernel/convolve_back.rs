@@ -6,7 +6,8 @@ use rayon::prelude::*;
 use super::convolve::single::{Filters, filtered};
 use super::convolve::{Sizes, Term};
 use super::gemm::{How, Matrix};
-use super::scratch::{or_refuse, try_collect_ok, try_resize, try_room};
+use super::scratch::{Reused, or_refuse, try_collect_ok, try_resize, try_room};
+use super::simd::vectorize_mut;
 use super::window::{Axis, Window};
 use crate::limits::Share;
 use crate::op::Finish;
@@ -45,7 +46,7 @@ pub(crate) fn convolve_back<T: Term>(
     let plane = window.inputs();
     let work = data.len().saturating_mul(sizes.filters * window.taps());
     if sizes.images() < MANY || work <= SMALL {
-        let mut tile = Vec::new();
+        let mut tile = Reused::default();
         let images = out.chunks_mut(sizes.filters * plane).enumerate();
         images.for_each(|(image, out)| {
             spread(
@@ -61,7 +62,7 @@ pub(crate) fn convolve_back<T: Term>(
         });
     } else {
         let images = out.par_chunks_mut(sizes.filters * plane).enumerate();
-        images.share_init(Vec::new, |tile, (image, out)| {
+        images.share_init(Reused::default, |tile, (image, out)| {
             spread(sizes, window, image, data, filters, out, tile, false);
         });
     }
@@ -76,7 +77,7 @@ fn spread<T: Term>(
     data: &[T],
     filters: &[T],
     out: &mut [T],
-    tile: &mut Vec<T>,
+    tile: &mut Reused<T>,
     all_threads: bool,
 ) {
     out.fill(T::default());
@@ -116,10 +117,71 @@ fn spread<T: Term>(
             planes.for_each(|(out, tile)| add(window, at, len, tile, out));
         }
     }
+    if x.stride == 1 {
+        return;
+    }
+    let order = |row: &mut Reused<T>, out: &mut [T]| {
+        if or_refuse(try_resize(row, x.input, T::default())).is_some() {
+            put_in_order(x, row, out);
+        }
+    };
+    if all_threads {
+        let planes = out.par_chunks_mut(plane);
+        planes.share_init(Reused::default, order);
+    } else {
+        order(&mut Reused::default(), out);
+    }
 }
 
-/// Adds what `len` elements from `at` on spread to one plane of the output.
+/// Where in a row element `at` stands while elements are added: those of one phase, whose distance is
+/// a multiple of the stride, follow each other.
+fn by_phase(x: Axis, at: usize) -> usize {
+    let (phase, index) = (at % x.stride, at / x.stride);
+    let longer = phase.min(x.input % x.stride);
+    phase * (x.input / x.stride) + longer + index
+}
+
+/// Puts rows of elements by phase in order, by way of `row`.
+fn put_in_order<T: Term>(x: Axis, row: &mut [T], out: &mut [T]) {
+    vectorize_mut(
+        #[inline(always)]
+        || {
+            for out in out.chunks_exact_mut(x.input) {
+                row.copy_from_slice(out);
+                if x.stride == 2 {
+                    let (low, high) = row.split_at(x.input.div_ceil(2));
+                    let (pairs, last) = out.as_chunks_mut::<2>();
+                    for ((pair, &low), &high) in pairs.iter_mut().zip(low).zip(high) {
+                        *pair = [low, high];
+                    }
+                    if let ([last], Some(&x)) = (last, low.last()) {
+                        *last = x;
+                    }
+                    continue;
+                }
+                let mut phases = &*row;
+                for first in 0..x.stride.min(x.input) {
+                    let (phase, rest) = phases.split_at((x.input - first).div_ceil(x.stride));
+                    phases = rest;
+                    for (out, &x) in out[first..].iter_mut().step_by(x.stride).zip(phase) {
+                        *out = x;
+                    }
+                }
+            }
+        },
+    );
+}
+
+/// Adds what `len` elements from `at` on spread to one plane of the output, by phase.
 fn add<T: Term>(window: &Window, at: usize, len: usize, tile: &[T], out: &mut [T]) {
+    vectorize_mut(
+        #[inline(always)]
+        || add_rows(window, at, len, tile, out),
+    );
+}
+
+#[inline(always)]
+fn add_rows<T: Term>(window: &Window, at: usize, len: usize, tile: &[T], out: &mut [T]) {
     let [z, y, x] = window.axes();
     let mut rows = tile.chunks_exact(len);
     for tz in 0..z.kernel {
@@ -140,22 +202,14 @@ fn add<T: Term>(window: &Window, at: usize, len: usize, tile: &[T], out: &mut [T
                     let Some(ox) = x.element(first, tx).filter(|_| first < last) else {
                         continue;
                     };
-                    let out = &mut out[(oz * y.input + oy) * x.input..][..x.input][ox..];
+                    let out = &mut out[(oz * y.input + oy) * x.input..][..x.input];
                     let part = &part[first - from..last - from];
-                    if x.stride == 1 {
-                        sum(out.iter_mut(), part);
-                    } else {
-                        sum(out.iter_mut().step_by(x.stride), part);
+                    for (out, &x) in out[by_phase(x, ox)..].iter_mut().zip(part) {
+                        *out = out.plus(x);
                     }
                 }
             }
         }
-    }
-}
-
-fn sum<'a, T: Term>(out: impl Iterator<Item = &'a mut T>, part: &[T]) {
-    for (out, &x) in out.zip(part) {
-        *out = out.plus(x);
     }
 }
 
@@ -219,7 +273,7 @@ fn spread_apart(
             job.push(out);
         }
     }
-    let one = |tile: &mut Vec<f32>, (job, mut outs): (usize, Vec<&mut [f32]>)| {
+    let one = |tile: &mut Reused<f32>, (job, mut outs): (usize, Vec<&mut [f32]>)| {
         let (image, at) = (job / bands, job % bands * piece);
         let first = at / taps;
         let len = outs.first().map_or(0, |out| out.len()) / taps;
@@ -255,13 +309,13 @@ fn spread_apart(
         }
     };
     if out_of(m, k, elements * sizes.images()) <= SMALL {
-        let mut tile = Vec::new();
+        let mut tile = Reused::default();
         let jobs = jobs.into_iter().enumerate();
         jobs.for_each(|job| one(&mut tile, job));
     } else {
         jobs.into_par_iter()
             .enumerate()
-            .share_init(Vec::new, |tile, job| one(tile, job));
+            .share_init(Reused::default, |tile, job| one(tile, job));
     }
 }
 

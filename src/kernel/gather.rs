@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::elements::pick_each;
 use super::moving::{Mover, Word, copy_run, for_rows};
-use super::scratch::try_zeroed;
+use super::scratch::{Reused, reused};
 use super::simd::{prefetch, prefetch_after, vectorize};
 use crate::op::OpError;
 use crate::tensor::convert::{Compute, widen};
@@ -169,7 +169,7 @@ pub(crate) struct Gather<'a> {
     from_end: bool,
     indices: &'a Tensor,
     /// The positions of all indices, if they are needed more than once.
-    ready: Option<Vec<usize>>,
+    ready: Option<Reused<usize>>,
 }
 
 impl<'a> Gather<'a> {
@@ -196,7 +196,7 @@ impl<'a> Gather<'a> {
             ready: None,
         };
         if outer > 1 {
-            let mut all = try_zeroed(indices.len())?;
+            let mut all = reused(0, indices.len())?;
             positions(indices, gather.axis, from_end, 0, &mut all);
             gather.ready = Some(all);
         }

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::math;
 use super::real::Real;
-use super::scratch::{or_refuse, try_collect, try_copy};
+use super::scratch::{or_refuse, reused_all, reused_copy};
 use crate::limits::Share;
 
 /// Work smaller than this, in elements, stays on the calling thread.
@@ -33,12 +33,12 @@ pub(crate) fn respond<T: Real>(
     if out.is_empty() {
         return;
     }
-    let Some(mut sums) = or_refuse(try_collect(data.iter().map(|&x| x * x))) else {
+    let Some(mut sums) = or_refuse(reused_all(data.iter().map(|&x| x * x))) else {
         return;
     };
     for &axis in axes {
         let (size, inner) = (shape[axis], shape[axis + 1..].iter().product());
-        let Some(squares) = or_refuse(try_copy(&sums)) else {
+        let Some(squares) = or_refuse(reused_copy(&sums)) else {
             return;
         };
         let task = |(sums, squares): (&mut [T], &[T])| window(squares, sums, size, inner, reach);

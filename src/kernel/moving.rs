@@ -6,13 +6,13 @@
 use rayon::prelude::*;
 use smallvec::SmallVec;
 
-use super::scratch::try_zeroed;
+use super::scratch::{Reused, reused};
 use crate::limits::Share;
 use crate::op::{OpError, ensure};
-use crate::tensor::{ElementType, Tensor, Text, pack};
+use crate::tensor::{ElementType, Few, Tensor, Text, pack};
 
 /// An element while it is moved. The default is zero (`false`, the empty string).
-pub(crate) trait Word: Clone + Default + Send + Sync {}
+pub(crate) trait Word: Clone + Default + Send + Sync + 'static {}
 
 impl Word for u8 {}
 impl Word for u16 {}
@@ -64,11 +64,11 @@ where
     W: Word + bytemuck::Pod,
     M: Mover,
 {
-    let inputs: SmallVec<[&[W]; 4]> = inputs
+    let inputs: Few<&[W]> = inputs
         .iter()
         .map(|t| bytemuck::cast_slice(t.bytes()))
         .collect();
-    let mut outputs: SmallVec<[&mut [W]; 1]> = outputs
+    let mut outputs: Few<&mut [W]> = outputs
         .iter_mut()
         .map(|t| bytemuck::cast_slice_mut(t.bytes_mut()))
         .collect();
@@ -91,18 +91,19 @@ fn packed<M: Mover>(mover: &M, inputs: &[&Tensor], outputs: &mut [Tensor]) -> Re
     let inputs = inputs
         .iter()
         .map(|t| {
-            let mut codes = try_zeroed(t.len())?;
+            let mut codes = reused(0u8, t.len())?;
             pack::unpack(t.element_type(), t.bytes(), 0, &mut codes);
             Ok(codes)
         })
-        .collect::<Result<Vec<Vec<u8>>, OpError>>()?;
-    let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
+        .collect::<Result<Few<Reused<u8>>, OpError>>()?;
+    let inputs: Few<&[u8]> = inputs.iter().map(|codes| &codes[..]).collect();
     let mut codes = outputs
         .iter()
-        .map(|t| try_zeroed(t.len()))
-        .collect::<Result<Vec<Vec<u8>>, OpError>>()?;
-    let mut slices: Vec<&mut [u8]> = codes.iter_mut().map(Vec::as_mut_slice).collect();
+        .map(|t| reused(0u8, t.len()))
+        .collect::<Result<Few<Reused<u8>>, OpError>>()?;
+    let mut slices: Few<&mut [u8]> = codes.iter_mut().map(|codes| &mut codes[..]).collect();
     mover.run(&inputs, &mut slices)?;
+    drop(slices);
     for (output, codes) in outputs.iter_mut().zip(&codes) {
         pack::pack(output.element_type(), codes, output.bytes_mut(), 0);
     }

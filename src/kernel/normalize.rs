@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::moving::Odometer;
 use super::real::Real;
-use super::scratch::{or_refuse, try_vec, try_zeroed};
+use super::scratch::{Reused, or_refuse, reused};
 use super::simd::vectorize_mut;
 use crate::limits::Share;
 
@@ -278,8 +278,8 @@ impl Norm<'_> {
 
     /// What to subtract from the elements of each group, if there is memory for that.
     #[inline(always)]
-    fn means<T: Real>(&self, data: &[T], lines: &Lines, groups: usize) -> Option<Vec<f64>> {
-        let mut means = or_refuse(try_zeroed(groups))?;
+    fn means<T: Real>(&self, data: &[T], lines: &Lines, groups: usize) -> Option<Reused<f64>> {
+        let mut means = or_refuse(reused(0.0, groups))?;
         if !self.center {
             return Some(means);
         }
@@ -307,11 +307,11 @@ impl Norm<'_> {
 
     /// The factor of each group, if there is memory for that.
     #[inline(always)]
-    fn factors<T: Real>(&self, data: &[T], lines: &Lines, means: &[f64]) -> Option<Vec<f64>> {
+    fn factors<T: Real>(&self, data: &[T], lines: &Lines, means: &[f64]) -> Option<Reused<f64>> {
         let Some(factor) = self.factor else {
-            return or_refuse(try_vec(1.0, means.len()));
+            return or_refuse(reused(1.0, means.len()));
         };
-        let mut squares = or_refuse(try_zeroed(means.len()))?;
+        let mut squares = or_refuse(reused(0.0, means.len()))?;
         lines.walk(
             #[inline(always)]
             |at, line, width| {

@@ -4,20 +4,21 @@ use smallvec::SmallVec;
 
 use super::gather::{OUTSIDE, pick};
 use super::moving::{Mover, Word, for_rows};
-use super::scratch::try_collect;
+use super::scratch::{Reused, reused_all};
 use crate::op::OpError;
+use crate::tensor::Few;
 
 /// An axis, and the position of the input for each of the output.
 #[derive(Debug)]
 struct Axis {
     size: usize,
-    positions: Vec<usize>,
+    positions: Reused<usize>,
     /// How often each position is picked, if it is as often as every other, in order.
     times: Option<usize>,
 }
 
 impl Axis {
-    fn new(size: usize, positions: Vec<usize>) -> Self {
+    fn new(size: usize, positions: Reused<usize>) -> Self {
         let times = positions.len().checked_div(size).filter(|&times| {
             let mut each = positions.chunks(times.max(1)).zip(0..size);
             times * size == positions.len() && each.all(|(same, at)| same.iter().all(|&p| p == at))
@@ -60,14 +61,14 @@ impl Pick {
     /// When there is no memory for the positions.
     pub(crate) fn new(
         shape: &[usize],
-        positions: Vec<Option<Vec<usize>>>,
+        positions: Few<Option<Reused<usize>>>,
     ) -> Result<Self, OpError> {
-        let changed = |p: &Option<Vec<usize>>| p.is_some();
+        let changed = |p: &Option<Reused<usize>>| p.is_some();
         let first = positions.iter().position(changed).unwrap_or(shape.len());
         let last = positions.iter().rposition(changed).map_or(first, |i| i + 1);
         let axes = shape.iter().zip(positions).take(last).skip(first);
-        let axis = |(&size, positions): (&usize, Option<Vec<usize>>)| {
-            let positions = positions.map_or_else(|| try_collect(0..size), Ok)?;
+        let axis = |(&size, positions): (&usize, Option<Reused<usize>>)| {
+            let positions = positions.map_or_else(|| reused_all(0..size), Ok)?;
             Ok(Axis::new(size, positions))
         };
         Ok(Self {

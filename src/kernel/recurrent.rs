@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use super::gemm::{How, Matrix, PackedRight, multiply, product};
 use super::math;
 use super::real::Real;
-use super::scratch::try_vec;
+use super::scratch::{Reused, reused};
 use super::simd::vectorize_mut;
 use crate::limits;
 use crate::op::OpError;
@@ -142,10 +142,10 @@ impl<T: Real> Sequences<'_, T> {
 
 /// The states of a batch, `[batch, hidden]`.
 #[derive(Debug)]
-pub(crate) struct State<T> {
-    pub(crate) hidden: Vec<T>,
+pub(crate) struct State<T: 'static> {
+    pub(crate) hidden: Reused<T>,
     /// Empty but for LSTM.
-    pub(crate) cell: Vec<T>,
+    pub(crate) cell: Reused<T>,
 }
 
 /// A cell with its weights.
@@ -183,9 +183,9 @@ impl<T: Real> Recurrence<'_, T> {
             Kind::Gru { .. } => batch * width / 3 * 4,
             _ => 0,
         };
-        let mut input = try_vec(T::zero(), most * batch * x.input)?;
-        let mut gates = try_vec(T::zero(), most * batch * width)?;
-        let mut scratch = try_vec(T::zero(), room)?;
+        let mut input = reused(T::zero(), most * batch * x.input)?;
+        let mut gates = reused(T::zero(), most * batch * width)?;
+        let mut scratch = reused(T::zero(), room)?;
         let state_weights = self.state_weights(batch > 1 && steps >= MANY);
         let watch = limits::watch();
         for first in (0..steps).step_by(most) {

@@ -2,12 +2,13 @@
 
 use std::iter::repeat_n;
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use super::gather::OUTSIDE;
 use super::moving::{Mover, Word, copy_run, for_rows};
-use super::scratch::{try_collect, try_extend, try_push};
+use super::scratch::{Reused, reused_all, try_extend, try_push};
 use crate::op::OpError;
+use crate::tensor::Few;
 
 /// Where the elements of a stretch of an output axis come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,29 +24,29 @@ pub(crate) enum Source {
 }
 
 /// An axis of the output, as stretches with their lengths.
-pub(crate) type Runs = Vec<(Source, usize)>;
+pub(crate) type Runs = SmallVec<[(Source, usize); 4]>;
 
 /// An axis left as it is.
 pub(crate) fn identity(size: usize) -> Runs {
-    vec![(Source::Forward(0), size)]
+    smallvec![(Source::Forward(0), size)]
 }
 
 /// The axes that do not belong to a line.
 #[derive(Debug)]
 struct Outer {
     /// The input's position for each of the output's.
-    positions: Vec<usize>,
+    positions: Reused<usize>,
     stride: usize,
 }
 
 /// A pick along every axis. The second input, if there is one, holds the value that fills.
 #[derive(Debug)]
 pub(crate) struct Remap {
-    outer: SmallVec<[Outer; 4]>,
+    outer: Few<Outer>,
     /// The innermost axis that is not left as it is, with those below it.
-    line: Runs,
+    line: Reused<(Source, usize)>,
     /// The position in a line of the output where each stretch begins.
-    starts: Vec<usize>,
+    starts: Reused<usize>,
     /// The lengths of a line of the input and of the output.
     width: usize,
     length: usize,
@@ -56,22 +57,22 @@ impl Remap {
     ///
     /// # Errors
     /// When there is no memory for the positions.
-    pub(crate) fn new(shape: &[usize], axes: Vec<Runs>) -> Result<Self, OpError> {
+    pub(crate) fn new(shape: &[usize], axes: Few<Runs>) -> Result<Self, OpError> {
         // Where nothing is picked, the positions of other axes, however long, are of no use.
         if axes
             .iter()
             .any(|runs| runs.iter().all(|&(_, len)| len == 0))
             && axes.len() > 1
         {
-            return Self::new(&[0], vec![Vec::new()]);
+            return Self::new(&[0], smallvec![Runs::new()]);
         }
-        let mut outer: SmallVec<[Outer; 4]> = SmallVec::new();
-        let mut line = identity(1);
+        let mut outer: Few<Outer> = SmallVec::new();
+        let mut line = scale(identity(1), 1)?;
         let mut width = 1;
         let mut stride = 1;
         for (&size, mut runs) in shape.iter().zip(axes).rev() {
-            runs.retain(|&(_, len)| len > 0);
-            if outer.is_empty() && line == identity(width) {
+            runs.retain(|&mut (_, len)| len > 0);
+            if outer.is_empty() && line[..] == identity(width)[..] {
                 line = scale(runs, width)?;
                 width *= size;
             } else {
@@ -82,7 +83,7 @@ impl Remap {
         }
         outer.reverse();
         let mut length = 0;
-        let starts = try_collect(line.iter().map(|&(_, len)| {
+        let starts = reused_all(line.iter().map(|&(_, len)| {
             length += len;
             length - len
         }))?;
@@ -111,7 +112,7 @@ impl Remap {
     /// The elements of the output from `first` on.
     fn piece<T: Word>(&self, data: &[T], fill: &T, first: usize, mut out: &mut [T]) {
         let (mut row, mut skip) = (first / self.length, first % self.length);
-        let mut index: SmallVec<[usize; 4]> = SmallVec::from_elem(0, self.outer.len());
+        let mut index: Few<usize> = Few::from_elem(0, self.outer.len());
         for (i, outer) in index.iter_mut().zip(&self.outer).rev() {
             *i = row % outer.positions.len();
             row /= outer.positions.len();
@@ -172,11 +173,11 @@ impl Mover for Remap {
 }
 
 /// The stretches when every position stands for `n` neighbouring elements.
-fn scale(runs: Runs, n: usize) -> Result<Runs, OpError> {
+fn scale(runs: Runs, n: usize) -> Result<Reused<(Source, usize)>, OpError> {
     if n == 1 {
-        return Ok(runs);
+        return reused_all(runs);
     }
-    let mut scaled = Runs::new();
+    let mut scaled = Reused::default();
     for (from, len) in runs {
         match from {
             Source::Forward(start) => {
@@ -196,8 +197,8 @@ fn scale(runs: Runs, n: usize) -> Result<Runs, OpError> {
     Ok(scaled)
 }
 
-fn positions(runs: &Runs) -> Result<Vec<usize>, OpError> {
-    let mut positions = Vec::new();
+fn positions(runs: &Runs) -> Result<Reused<usize>, OpError> {
+    let mut positions = Reused::default();
     for &(from, len) in runs {
         match from {
             Source::Forward(start) => try_extend(&mut positions, start..start + len)?,
@@ -220,13 +221,13 @@ mod tests {
     fn pieces() {
         let (rows, columns) = (700, 500);
         let data: Vec<u32> = (0..rows * columns).map(|i| i as u32 + 1).collect();
-        let across = vec![
+        let across: Runs = smallvec![
             (Source::Fill, 3),
             (Source::Backward(9), 10),
             (Source::Repeat(4), 2),
             (Source::Forward(100), 400),
         ];
-        let down = vec![
+        let down: Runs = smallvec![
             (Source::Forward(5), 600),
             (Source::Fill, 1),
             (Source::Repeat(0), 9),
@@ -237,7 +238,7 @@ mod tests {
             (identity(rows), across),
         ] {
             let [y, x] = [&down, &across].map(|runs| positions(runs).expect("memory"));
-            let remap = Remap::new(&[rows, columns], vec![down, across]).expect("memory");
+            let remap = Remap::new(&[rows, columns], smallvec![down, across]).expect("memory");
             let mut out = vec![0u32; y.len() * x.len()];
             remap
                 .run(&[&data[..], &[7][..]], &mut [&mut out])

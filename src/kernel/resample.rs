@@ -6,9 +6,10 @@ use rayon::prelude::*;
 use smallvec::SmallVec;
 
 use super::real::Real;
-use super::scratch::{or_refuse, try_room, try_vec};
+use super::scratch::{Reused, or_refuse, reused, reused_room};
 use crate::limits::Share;
 use crate::op::OpError;
+use crate::tensor::Few;
 
 /// Work smaller than this, in elements, stays on the calling thread.
 const PARALLEL: usize = 1 << 15;
@@ -18,17 +19,17 @@ const TASK: usize = 1 << 13;
 
 /// Where a position comes from: positions of the other axis, which may lie outside of it, with
 /// weights.
-pub(crate) type Taps<T> = Vec<(i64, T)>;
+pub(crate) type Taps<T> = SmallVec<[(i64, T); 4]>;
 
 /// The matrix from an axis to a resampled one: each row has `width` weights in a row.
 #[derive(Debug)]
-pub(crate) struct Band<T> {
+pub(crate) struct Band<T: 'static> {
     /// The size of the axis.
     size: usize,
     width: usize,
     /// Where the weights of each row begin.
-    first: Vec<usize>,
-    weights: Vec<T>,
+    first: Reused<usize>,
+    weights: Reused<T>,
 }
 
 impl<T: Real> Band<T> {
@@ -52,8 +53,8 @@ impl<T: Real> Band<T> {
             .filter_map(inside)
             .map(|(from, to)| to - from + 1);
         let width = widths.max().unwrap_or(0);
-        let mut first = try_room(taps.len())?;
-        let mut weights = try_vec(T::zero(), taps.len().saturating_mul(width))?;
+        let mut first = reused_room(taps.len())?;
+        let mut weights = reused(T::zero(), taps.len().saturating_mul(width))?;
         for (taps, weights) in taps.iter().zip(weights.chunks_mut(width.max(1))) {
             let from = inside(taps).map_or(0, |(from, _)| from.min(size - width));
             for &(at, weight) in taps {
@@ -128,7 +129,7 @@ impl<T: Real> Band<T> {
     /// A line of a width the compiler knows.
     fn short_line<const N: usize>(&self, data: &[T], out: &mut [T]) {
         let weights = self.weights.as_chunks::<N>().0;
-        for ((out, &first), weights) in out.iter_mut().zip(&self.first).zip(weights) {
+        for ((out, &first), weights) in out.iter_mut().zip(self.first.iter()).zip(weights) {
             let mut sum = T::zero();
             for (&x, &w) in data[first..first + N].iter().zip(weights) {
                 sum += x * w;
@@ -174,7 +175,7 @@ fn pieces<T: Real>(out: &mut [T], row: usize, parallel: bool, f: impl Fn(usize, 
 
 /// One resampled axis of a tensor.
 #[derive(Debug)]
-pub(crate) struct Pass<T> {
+pub(crate) struct Pass<T: 'static> {
     pub(crate) axis: usize,
     pub(crate) band: Band<T>,
 }
@@ -234,17 +235,17 @@ fn run<T: Real>(
     parallel: bool,
 ) {
     let mut shape: SmallVec<[usize; 6]> = SmallVec::from_slice(shape);
-    let mut last: Option<Vec<T>> = None;
+    let mut last: Option<Reused<T>> = None;
     for (i, Pass { axis, band }) in passes.iter().enumerate() {
         let inner = shape[axis - above + 1..].iter().product();
         shape[axis - above] = band.len();
-        let from = last.as_deref().unwrap_or(data);
+        let from = last.as_ref().map_or(data, |last| &last[..]);
         if i + 1 == passes.len() {
             band.resample(from, out, inner, parallel);
             finish(out);
             return;
         }
-        let Some(mut to) = or_refuse(try_vec(T::zero(), shape.iter().product())) else {
+        let Some(mut to) = or_refuse(reused(T::zero(), shape.iter().product())) else {
             return;
         };
         if !to.is_empty() {
@@ -260,7 +261,7 @@ fn run<T: Real>(
 #[derive(Debug)]
 pub(crate) struct Direct<'a> {
     /// The axes with their taps, and how far the positions of the taps are ahead.
-    pub(crate) axes: Vec<(usize, Vec<Taps<f32>>, usize)>,
+    pub(crate) axes: Few<(usize, Reused<Taps<f32>>, usize)>,
     /// What every product of weights begins with.
     pub(crate) scale: f32,
     /// Whether the sum is divided by that of the weights.
@@ -272,11 +273,11 @@ pub(crate) struct Direct<'a> {
 impl Direct<'_> {
     pub(crate) fn run(&self, data: &[f32], out: &mut [f32]) {
         let rank = self.shape.len();
-        let mut strides = vec![1; rank];
+        let mut strides: Few<usize> = Few::from_elem(1, rank);
         for axis in (1..rank).rev() {
             strides[axis - 1] = strides[axis] * self.shape[axis];
         }
-        let mut index = vec![0; rank];
+        let mut index: Few<usize> = Few::from_elem(0, rank);
         for out in out {
             let base = (0..rank)
                 .filter(|axis| self.axes.iter().all(|(a, ..)| a != axis))

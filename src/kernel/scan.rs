@@ -2,7 +2,7 @@
 
 use super::moving::for_rows;
 use super::reduce::{Accumulator, Number, Scalar};
-use super::scratch::{or_refuse, try_vec};
+use super::scratch::{or_refuse, reused};
 
 /// How a running fold goes along the axis of data seen as `[outer, axis, inner]`.
 #[derive(Debug, Clone, Copy)]
@@ -68,7 +68,7 @@ impl Scan {
         out: &mut [T],
         value: impl Fn(A) -> T + Copy + Sync,
     ) {
-        let Some(mut acc) = or_refuse(try_vec(S::IDENTITY, self.inner)) else {
+        let Some(mut acc) = or_refuse(reused(S::IDENTITY, self.inner)) else {
             return;
         };
         let mut count = 0;

@@ -14,7 +14,7 @@ use super::gather::first_outside;
 use super::moving::{Mover, Odometer, Word, copy, for_rows};
 use super::scatter_columns;
 pub(crate) use super::scatter_reduce::{Reduction, reduce};
-use super::scratch::{try_room, try_zeroed};
+use super::scratch::{Reused, reused, reused_room, try_zeroed};
 use super::simd::prefetch;
 use crate::limits::Share;
 use crate::op::OpError;
@@ -68,7 +68,7 @@ const TOGETHER: usize = 32;
 
 /// Goes through all of `out`, slabs from `first` on, piece by piece: `begin(first element, piece)`
 /// fills a piece, `work` applies the updates that go there. Pieces are done at the same time.
-pub(super) fn scatter<P: Places, T: Clone + Default + Send + Sync>(
+pub(super) fn scatter<P: Places, T: Clone + Default + Send + Sync + 'static>(
     places: &P,
     first: usize,
     out: &mut [T],
@@ -242,7 +242,7 @@ pub(crate) struct Scatter<'a> {
     slab_updates: usize,
     /// Below one index of the axis, updates come in runs of `run` neighbouring elements, which
     /// begin at these offsets in the data.
-    runs: Vec<usize>,
+    runs: Reused<usize>,
     run: usize,
     /// Whether negative indices count from the end of the axis.
     from_end: bool,
@@ -267,14 +267,14 @@ impl<'a> Scatter<'a> {
         let inner: usize = below.iter().product();
         let inner_updates: usize = below_updates.iter().product();
         let (runs, run) = if below == below_updates {
-            (vec![0], inner)
+            (reused(0, 1)?, inner)
         } else {
             let last = below.len() - 1;
             let run = below_updates[last];
             let strides = crate::tensor::Shape::from(below).strides();
             let mut place = Odometer::at(0, &below_updates[..last], &strides[..last]);
             let count = inner_updates / run.max(1);
-            let mut runs = try_room(count)?;
+            let mut runs = reused_room(count)?;
             for _ in 0..count {
                 runs.push(place.offset());
                 place.step();

@@ -6,7 +6,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::scatter::{PARALLEL, Piece, Places};
-use super::scratch::try_vec;
+use super::scratch::reused;
 use crate::limits::Share;
 
 /// How many updates there must be for each element that is moved there and back.
@@ -17,7 +17,7 @@ const PART: usize = 1 << 15;
 
 /// As [`super::scatter::scatter`], if there is one slab, this is faster, and there is memory for it; otherwise
 /// nothing is done.
-pub(super) fn scatter<P: Places, T: Clone + Default + Send + Sync>(
+pub(super) fn scatter<P: Places, T: Clone + Default + Send + Sync + 'static>(
     places: &P,
     first: usize,
     out: &mut [T],
@@ -32,7 +32,7 @@ pub(super) fn scatter<P: Places, T: Clone + Default + Send + Sync>(
     if threads == 1 || out.len() != places.slab() || !pays {
         return false;
     }
-    let Ok(mut parts) = try_vec(T::default(), out.len()) else {
+    let Ok(mut parts) = reused(T::default(), out.len()) else {
         return false;
     };
     let (rows, share) = (out.len() / width, width.div_ceil(threads));

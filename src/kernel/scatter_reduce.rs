@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::scatter::{Piece, Places, scatter};
 use super::scatter_arithmetic::Arithmetic;
-use super::scratch::{or_refuse, try_collect, try_room, try_vec};
+use super::scratch::{Reused, or_refuse, reused, reused_all, reused_room};
 use crate::limits::Share;
 use crate::op::OpError;
 use crate::tensor::convert::{narrow, widen};
@@ -169,12 +169,12 @@ impl<P: Places> Work<'_, P> {
         let neutral = self.neutral();
         // Where there are many updates it pays to remember which elements have met one.
         let many = self.scatter.updates() > self.data.len();
-        let mut met = Vec::new();
+        let mut met = Reused::default();
         if !self.use_init_val && many {
             if let Some(mark) = self.mark() {
                 return self.marked(mark, first, data, updates, piece);
             }
-            let Some(fresh) = or_refuse(try_vec(false, piece.out.len())) else {
+            let Some(fresh) = or_refuse(reused(false, piece.out.len())) else {
                 return;
             };
             met = fresh;
@@ -209,7 +209,7 @@ impl<P: Places> Work<'_, P> {
         piece: &mut Piece<'_, P, C>,
     ) {
         piece.out.fill(mark);
-        let mut met = Vec::new();
+        let mut met = Reused::default();
         self.combine::<C>(Marked {
             updates,
             piece,
@@ -266,14 +266,14 @@ impl<P: Places> Work<'_, P> {
             high: C::High::default(),
             count: N::zero(),
         };
-        let Some(mut means) = or_refuse(try_collect(piece.out.iter().map(begin))) else {
+        let Some(mut means) = or_refuse(reused_all(piece.out.iter().map(begin))) else {
             return;
         };
         piece.on(&mut means).each(|_, mean, update| {
             mean.sum.add(&mut mean.high, updates[update]);
             mean.count = mean.count + N::one();
         });
-        for (element, mean) in piece.out.iter_mut().zip(means) {
+        for (element, mean) in piece.out.iter_mut().zip(means.drain(..)) {
             if mean.count > N::zero() {
                 *element = mean
                     .sum
@@ -286,7 +286,7 @@ impl<P: Places> Work<'_, P> {
     /// nothing is kept for the others.
     fn few<C: Arithmetic>(&self, output: &mut Tensor) -> Result<(), OpError> {
         let (ty, slab) = (output.element_type(), self.scatter.slab());
-        let mut order: Vec<(u32, u32)> = try_room(self.scatter.updates())?;
+        let mut order: Reused<(u32, u32)> = reused_room(self.scatter.updates())?;
         for i in 0..output.len() / slab {
             // Both numbers are below the number of elements, which fits.
             let push = |place: usize, update: usize| {
@@ -349,8 +349,8 @@ impl<P: Places> Work<'_, P> {
     }
 }
 
-fn allocate<C: Arithmetic>(len: usize) -> Result<Vec<C>, OpError> {
-    try_vec(C::default(), len)
+fn allocate<C: Arithmetic>(len: usize) -> Result<Reused<C>, OpError> {
+    reused(C::default(), len)
 }
 
 fn widen_all<C: Arithmetic>(tensor: &Tensor, out: &mut [C]) {
@@ -375,7 +375,7 @@ struct Fold<'a, 'p, P, C> {
     updates: &'a [C],
     piece: &'a mut Piece<'p, P, C>,
     /// Which elements have met an update, if their first finds `neutral` there.
-    met: Vec<bool>,
+    met: Reused<bool>,
     neutral: C,
 }
 
@@ -404,7 +404,7 @@ struct Marked<'a, 'p, P, C> {
     piece: &'a mut Piece<'p, P, C>,
     mark: C,
     /// Which elements have met an update that is the same as the mark, if any has.
-    met: &'a mut Vec<bool>,
+    met: &'a mut Reused<bool>,
 }
 
 impl<P: Places, C: Arithmetic> Then<C> for Marked<'_, '_, P, C> {
@@ -423,9 +423,9 @@ impl<P: Places, C: Arithmetic> Then<C> for Marked<'_, '_, P, C> {
 
 /// Marks one of so many elements.
 #[cold]
-fn meet(met: &mut Vec<bool>, len: usize, at: usize) {
+fn meet(met: &mut Reused<bool>, len: usize, at: usize) {
     if met.is_empty() {
-        let Some(fresh) = or_refuse(try_vec(false, len)) else {
+        let Some(fresh) = or_refuse(reused(false, len)) else {
             return;
         };
         *met = fresh;

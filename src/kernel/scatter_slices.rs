@@ -3,7 +3,7 @@
 use super::gather::OUTSIDE;
 use super::moving::{Mover, Word, copy, copy_run, for_rows};
 use super::scatter::Places;
-use super::scratch::{try_vec, with_scratch};
+use super::scratch::{Reused, reused, with_scratch};
 use super::simd::prefetch;
 use super::tuples::Tuples;
 use crate::op::OpError;
@@ -13,7 +13,7 @@ use crate::tensor::LINE;
 #[derive(Debug)]
 pub(crate) struct ScatterSlices {
     /// Where the slices go, counted in slices.
-    places: Vec<usize>,
+    places: Reused<usize>,
     slice: usize,
     /// The number of elements below one outer index of the data.
     slab: usize,
@@ -34,7 +34,7 @@ impl ScatterSlices {
         slice: usize,
         slab: usize,
     ) -> Result<Self, OpError> {
-        let mut places = try_vec(OUTSIDE, count)?;
+        let mut places = reused(OUTSIDE, count)?;
         for_rows(&mut places, 1, 1, |first, some| tuples.places(first, some));
         Ok(Self {
             places,
@@ -137,7 +137,7 @@ impl Places for ScatterSlices {
     #[inline(always)]
     fn visit(&self, slab: usize, mut f: impl FnMut(usize, usize)) {
         let mut update = slab * self.places.len() * self.slice;
-        for &place in &self.places {
+        for &place in self.places.iter() {
             let first = place * self.slice;
             for place in first..first + self.slice {
                 f(place, update);

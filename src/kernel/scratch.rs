@@ -1,12 +1,16 @@
 //! Memory that a thread keeps between calls: fresh memory costs more than what is done in it.
 
+use std::any::{Any, TypeId};
 use std::cell::RefCell;
+use std::collections::HashMap;
+use std::ops::{Deref, DerefMut};
 
 use bytemuck::{Pod, Zeroable};
 
 use crate::limits;
 use crate::op::OpError;
-use crate::tensor::Buffer;
+use crate::tensor::convert::{Compute, widen};
+use crate::tensor::{Buffer, Tensor};
 
 fn refused<T>(len: usize) -> OpError {
     let bytes = len.saturating_mul(size_of::<T>());
@@ -139,6 +143,16 @@ pub(crate) fn try_resize<T: Clone>(all: &mut Vec<T>, len: usize, value: T) -> Re
     Ok(())
 }
 
+/// All elements of a tensor, widened, in memory that is used again.
+///
+/// # Errors
+/// As [`try_room`].
+pub(crate) fn reused_wide<T: Compute>(tensor: &Tensor) -> Result<Reused<T>, OpError> {
+    let mut all = reused(T::default(), tensor.len())?;
+    widen(tensor, 0, &mut all);
+    Ok(all)
+}
+
 /// What there was memory for. Nothing otherwise, and [`limits::watch`] tells why: for kernels that no
 /// `Result` leaves, which then return early.
 pub(crate) fn or_refuse<T>(made: Result<T, OpError>) -> Option<T> {
@@ -188,6 +202,116 @@ const DEPTH: usize = 3;
 thread_local! {
     /// The memory of the outermost call comes last, so that each finds its own again.
     static MEMORY: RefCell<Vec<Kept>> = const { RefCell::new(Vec::new()) };
+    /// The same of lists, by the type of their elements: each is a `Vec<Vec<T>>`, the shortest first.
+    static LISTS: RefCell<HashMap<TypeId, Box<dyn Any>>> = RefCell::new(HashMap::new());
+}
+
+/// A list in memory that the thread keeps for the next one of its type.
+#[derive(Debug)]
+pub(crate) struct Reused<T: 'static>(Vec<T>);
+
+/// Lists of one type that a thread keeps.
+const LISTS_KEPT: usize = 8;
+
+impl<T> Reused<T> {
+    /// An empty list: the shortest there is with room for `len`, or the one with most.
+    fn with_room(len: usize) -> Self {
+        let suitable = |lists: &mut HashMap<TypeId, Box<dyn Any>>| {
+            let lists = lists.get_mut(&TypeId::of::<T>())?;
+            let lists = lists.downcast_mut::<Vec<Vec<T>>>()?;
+            let at = lists.partition_point(|list| list.capacity() < len);
+            let last = lists.len().checked_sub(1)?;
+            Some(lists.remove(at.min(last)))
+        };
+        Self(LISTS.with_borrow_mut(suitable).unwrap_or_default())
+    }
+}
+
+impl<T> Default for Reused<T> {
+    /// An empty list.
+    fn default() -> Self {
+        Self::with_room(usize::MAX)
+    }
+}
+
+impl<T> Drop for Reused<T> {
+    fn drop(&mut self) {
+        let mut list = std::mem::take(&mut self.0);
+        list.clear();
+        let bytes_of = |list: &Vec<T>| list.capacity().saturating_mul(size_of::<T>());
+        let bytes = bytes_of(&list);
+        if !(1..=MOST_KEPT).contains(&bytes) {
+            return;
+        }
+        // A thread that ends keeps nothing.
+        let _ = LISTS.try_with(|lists| {
+            let mut lists = lists.borrow_mut();
+            let lists = lists.entry(TypeId::of::<T>());
+            let none = || -> Box<dyn Any> { Box::new(Vec::<Vec<T>>::with_capacity(LISTS_KEPT)) };
+            if let Some(lists) = lists.or_insert_with(none).downcast_mut::<Vec<Vec<T>>>()
+                && lists.len() < LISTS_KEPT
+                && bytes + lists.iter().map(bytes_of).sum::<usize>() <= 2 * MOST_KEPT
+            {
+                let at = lists.partition_point(|kept| kept.capacity() < list.capacity());
+                lists.insert(at, list);
+            }
+        });
+    }
+}
+
+impl<T> Deref for Reused<T> {
+    type Target = Vec<T>;
+
+    fn deref(&self) -> &Vec<T> {
+        &self.0
+    }
+}
+
+impl<T> DerefMut for Reused<T> {
+    fn deref_mut(&mut self) -> &mut Vec<T> {
+        &mut self.0
+    }
+}
+
+/// As [`try_room`], in memory that is used again.
+///
+/// # Errors
+/// As [`try_room`].
+pub(crate) fn reused_room<T>(len: usize) -> Result<Reused<T>, OpError> {
+    let mut all = Reused::with_room(len);
+    all.try_reserve_exact(len).map_err(|_| refused::<T>(len))?;
+    Ok(all)
+}
+
+/// As [`try_vec`], in memory that is used again.
+///
+/// # Errors
+/// As [`try_room`].
+pub(crate) fn reused<T: Clone>(value: T, len: usize) -> Result<Reused<T>, OpError> {
+    let mut all = reused_room(len)?;
+    all.resize(len, value);
+    Ok(all)
+}
+
+/// As [`try_copy`], in memory that is used again.
+///
+/// # Errors
+/// As [`try_room`].
+pub(crate) fn reused_copy<T: Clone>(elements: &[T]) -> Result<Reused<T>, OpError> {
+    let mut all = reused_room(elements.len())?;
+    all.extend_from_slice(elements);
+    Ok(all)
+}
+
+/// As [`try_collect`], in memory that is used again.
+///
+/// # Errors
+/// As [`try_room`].
+pub(crate) fn reused_all<T>(items: impl IntoIterator<Item = T>) -> Result<Reused<T>, OpError> {
+    let items = items.into_iter();
+    let mut all = reused_room(items.size_hint().0)?;
+    try_extend(&mut all, items)?;
+    Ok(all)
 }
 
 /// Calls `f` with `len` unspecified elements of memory as [`Kept`]. A call inside it, or one of other
@@ -255,6 +379,26 @@ mod tests {
         assert_eq!(try_copy(&list), Ok(vec![1, 2, 3, 4, 5, 9]));
         assert_eq!(try_resize(&mut list, 1, 9), Ok(()));
         assert_eq!(list, [1]);
+    }
+
+    #[test]
+    fn lists_are_used_again() {
+        let place = |list: &Reused<u32>| list.as_ptr();
+        let outer = reused(7u32, 5).expect("memory");
+        let inner = reused_all(0..3u32).expect("memory");
+        assert_eq!((&outer[..], &inner[..]), (&[7; 5][..], &[0, 1, 2][..]));
+        let (first, second) = (place(&outer), place(&inner));
+        assert_ne!(first, second);
+        drop(outer);
+        drop(inner);
+        let inner = reused_copy(&[1u32, 2, 3]).expect("memory");
+        let outer = reused_room::<u32>(5).expect("memory");
+        assert_eq!((place(&outer), place(&inner)), (first, second));
+        assert_eq!((&outer[..], &inner[..]), (&[][..], &[1, 2, 3][..]));
+        // Those of another type are apart, and what takes too much is given back.
+        assert_ne!(reused(0f32, 1).expect("memory").as_ptr().cast(), first);
+        drop(reused(0u16, MOST_KEPT).expect("memory"));
+        assert_eq!(Reused::<u16>::default().capacity(), 0);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::math;
 use super::real::Real;
-use super::scratch::{or_refuse, try_room, try_vec};
+use super::scratch::{or_refuse, reused, reused_room};
 use super::simd::vectorize_mut;
 use crate::limits::Share;
 
@@ -262,7 +262,7 @@ fn divide<T: Real>(line: &mut [T], share: T, small: Small) {
 /// A line for all threads.
 fn long_line<T: Real>(line: &mut [T], kind: Kind) {
     let count = line.len().div_ceil(PART);
-    let memory = try_room(count).and_then(|m| Ok((m, try_room(count)?)));
+    let memory = reused_room(count).and_then(|m| Ok((m, reused_room(count)?)));
     let Some((mut maxima, mut sums)) = or_refuse(memory) else {
         return;
     };
@@ -409,8 +409,7 @@ fn tile<T: Real>(
 /// The same for all threads, which take turns at columns and at rows.
 fn wide_columns<T: Real>(block: &mut [T], inner: usize, kind: Kind) {
     let rows = (PART / inner).max(1) * inner;
-    let memory =
-        try_vec(T::neg_infinity(), inner).and_then(|m| Ok((m, try_vec(T::zero(), inner)?)));
+    let memory = reused(T::neg_infinity(), inner).and_then(|m| Ok((m, reused(T::zero(), inner)?)));
     let Some((mut maxima, mut sums)) = or_refuse(memory) else {
         return;
     };

@@ -162,7 +162,7 @@ fn write_run<T: Word>(part: &[T], start: usize, step: isize, out: &mut [T]) {
 
 /// Parts of the one input, each for an output.
 #[derive(Debug)]
-pub(crate) struct Views(pub(crate) Vec<View>);
+pub(crate) struct Views(pub(crate) SmallVec<[View; 2]>);
 
 impl Mover for Views {
     fn run<T: Word>(&self, inputs: &[&[T]], outputs: &mut [&mut [T]]) -> Result<(), OpError> {

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::index::Index;
 use super::moving::{Mover, Word, for_rows};
-use super::scratch::{try_vec, try_zeroed};
+use super::scratch::{Reused, reused};
 use super::simd::vectorize_mut;
 use super::sort::{PIECE, sort};
 use crate::limits::{self, Share};
@@ -40,7 +40,7 @@ pub(crate) struct TopK {
 }
 
 /// An element as a number: its rank by value, and its index. Equal values go by index.
-trait Ranked: Ord + Copy + Default + Send + Sync {
+trait Ranked: Ord + Copy + Default + Send + Sync + 'static {
     fn new(rank: u64, index: usize) -> Self;
     fn index(self) -> usize;
 }
@@ -175,7 +175,7 @@ impl TopK {
     ///
     /// # Errors
     /// When there is no memory for them, or for a slice.
-    pub(crate) fn pick(&self, data: &Tensor) -> Result<Vec<usize>, OpError> {
+    pub(crate) fn pick(&self, data: &Tensor) -> Result<Reused<usize>, OpError> {
         let narrow = u32::try_from(self.axis).is_ok();
         match data.element_type().class() {
             Some(Class::F32) if narrow => self.ranked::<f32>(data),
@@ -189,9 +189,9 @@ impl TopK {
         }
     }
 
-    fn ranked<C: Rank>(&self, data: &Tensor) -> Result<Vec<usize>, OpError> {
+    fn ranked<C: Rank>(&self, data: &Tensor) -> Result<Reused<usize>, OpError> {
         let slices = data.len() / self.axis.max(1);
-        let mut picked = try_zeroed(slices * self.k)?;
+        let mut picked = reused(0, slices * self.k)?;
         let group = (PART / self.axis.max(1)).max(1);
         let failed = OnceLock::new();
         let work = |(i, picked): (usize, &mut [usize])| {
@@ -224,7 +224,7 @@ impl TopK {
         picked: &mut [usize],
     ) -> Result<(), OpError> {
         let columns = (PART / self.axis).clamp(1, COLUMNS).min(self.inner);
-        let mut ranked = try_vec(C::Ranked::default(), columns * self.axis)?;
+        let mut ranked = reused(C::Ranked::default(), columns * self.axis)?;
         let mut slice = first;
         let mut picked = picked;
         while !picked.is_empty() {
@@ -368,7 +368,7 @@ impl TopK {
 fn select_first<R: Ranked>(slice: &mut [R], k: usize) -> Result<(), OpError> {
     let watch = limits::watch();
     let (first, rest) = slice.split_at_mut(k);
-    let mut best = try_vec(R::default(), k + PIECE)?;
+    let mut best = reused(R::default(), k + PIECE)?;
     best.clear();
     best.extend_from_slice(first);
     for piece in rest.chunks(PIECE) {

@@ -3,7 +3,8 @@
 use smallvec::SmallVec;
 
 use super::moving::{Mover, Odometer, Word, copy_run, for_rows};
-use super::scratch::{or_refuse, try_vec};
+use super::scratch::{or_refuse, reused};
+use super::simd::vectorize_mut;
 use crate::op::OpError;
 
 type Sizes = SmallVec<[usize; 6]>;
@@ -13,6 +14,9 @@ const LEAST_ROWS: usize = 64;
 
 /// A matrix with a side shorter than this is not cut into squares.
 const NARROW: usize = 8;
+
+/// Columns that are taken apart at a time: they stay in the nearest cache.
+const AT_ONCE: usize = 1 << 10;
 
 /// The side of the squares in which a matrix is transposed: what a cache line holds.
 const fn side<T>() -> usize {
@@ -39,7 +43,10 @@ pub(crate) struct Transpose {
 impl Transpose {
     /// The output's axis `i` is the input's axis `order[i]`.
     pub(crate) fn new(shape: &[usize], order: &[usize]) -> Self {
-        let strides = crate::tensor::Shape::from(shape).strides();
+        let mut strides: SmallVec<[usize; 12]> = SmallVec::from_elem(1, shape.len());
+        for axis in (1..shape.len()).rev() {
+            strides[axis - 1] = strides[axis].wrapping_mul(shape[axis]);
+        }
         let mut merged = Self {
             dims: Sizes::new(),
             strides: Sizes::new(),
@@ -81,7 +88,7 @@ impl Transpose {
         let middle = &self.dims[axis + 1..last];
         let count: usize = middle.iter().product();
         let row = count * width;
-        let square = try_vec(T::default(), side::<T>() * side::<T>());
+        let square = reused(T::default(), side::<T>() * side::<T>());
         let Some(mut square) = or_refuse(square) else {
             return;
         };
@@ -112,6 +119,15 @@ fn matrix<T: Word>(
     [height, width]: [usize; 2],
     square: &mut [T],
 ) {
+    match [height, width] {
+        [2, _] if stride == 2 => return apart::<T, 2>(data, out, row, width),
+        [3, _] if stride == 3 => return apart::<T, 3>(data, out, row, width),
+        [4, _] if stride == 4 => return apart::<T, 4>(data, out, row, width),
+        [_, 2] if row == 2 => return together::<T, 2>(data, stride, out, height),
+        [_, 3] if row == 3 => return together::<T, 3>(data, stride, out, height),
+        [_, 4] if row == 4 => return together::<T, 4>(data, stride, out, height),
+        _ => {}
+    }
     if height.min(width) < NARROW {
         for (i, out) in out.chunks_mut(row).take(height).enumerate() {
             let data = data[i..].iter().step_by(stride);
@@ -140,6 +156,38 @@ fn matrix<T: Word>(
             }
         }
     }
+}
+
+/// `N` rows of `width` elements whose columns follow each other in the data.
+fn apart<T: Word, const N: usize>(data: &[T], out: &mut [T], row: usize, width: usize) {
+    let (columns, _) = data.as_chunks::<N>();
+    vectorize_mut(
+        #[inline(always)]
+        move || {
+            for (part, columns) in columns[..width].chunks(AT_ONCE).enumerate() {
+                for i in 0..N {
+                    let out = &mut out[i * row + part * AT_ONCE..][..columns.len()];
+                    for (out, column) in out.iter_mut().zip(columns) {
+                        *out = column[i].clone();
+                    }
+                }
+            }
+        },
+    );
+}
+
+/// `height` rows of `N` elements that follow each other, of columns `stride` apart in the data.
+fn together<T: Word, const N: usize>(data: &[T], stride: usize, out: &mut [T], height: usize) {
+    let columns: [&[T]; N] = std::array::from_fn(|j| &data[j * stride..][..height]);
+    let (rows, _) = out[..height * N].as_chunks_mut::<N>();
+    vectorize_mut(
+        #[inline(always)]
+        move || {
+            for (i, row) in rows.iter_mut().enumerate() {
+                *row = std::array::from_fn(|j| columns[j][i].clone());
+            }
+        },
+    );
 }
 
 impl Mover for Transpose {

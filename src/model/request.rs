@@ -16,8 +16,8 @@ use crate::tensor::Tensor;
 /// ReadValue is in that evaluation, or else zeros of the variable's shape, of which sizes that
 /// are not known are 0.
 ///
-/// A request keeps its memory: a second evaluation with the same shapes allocates nothing, once the
-/// outputs of the first are dropped. (The second evaluation of a compiled model packs large weights,
+/// A request keeps its memory: a second evaluation with the same shapes takes the same buffers, once the
+/// outputs of the first are dropped, and most operations allocate nothing besides. (The second evaluation of a compiled model packs large weights,
 /// for all its requests.)
 #[derive(Debug)]
 pub struct InferRequest {

@@ -1,7 +1,9 @@
 //! Axes as operations are given them: negative ones count from the end.
 
+use smallvec::smallvec;
+
 use super::{Input, OpError, bail, ensure};
-use crate::tensor::{Dimension, PartialShape, Tensor};
+use crate::tensor::{Dimension, Few, PartialShape, Tensor};
 
 /// The axis that `axis` means in a tensor of this rank.
 ///
@@ -55,11 +57,11 @@ pub(crate) fn allowed_indices(
 ///
 /// # Errors
 /// When one is not in `-rank..rank`.
-pub(crate) fn normalize_axes(axes: &[i64], rank: usize) -> Result<Vec<usize>, OpError> {
+pub(crate) fn normalize_axes(axes: &[i64], rank: usize) -> Result<Few<usize>, OpError> {
     let mut axes = axes
         .iter()
         .map(|&axis| normalize_axis(axis, rank))
-        .collect::<Result<Vec<_>, _>>()?;
+        .collect::<Result<Few<_>, _>>()?;
     axes.sort_unstable();
     axes.dedup();
     Ok(axes)
@@ -69,8 +71,8 @@ pub(crate) fn normalize_axes(axes: &[i64], rank: usize) -> Result<Vec<usize>, Op
 ///
 /// # Errors
 /// When it is no permutation.
-pub(crate) fn permutation(order: &[i64]) -> Result<Vec<usize>, OpError> {
-    let mut seen = vec![false; order.len()];
+pub(crate) fn permutation(order: &[i64]) -> Result<Few<usize>, OpError> {
+    let mut seen: Few<bool> = smallvec![false; order.len()];
     order
         .iter()
         .map(|&axis| {
@@ -121,8 +123,8 @@ mod tests {
             assert!(normalize_axis(axis, 3).is_err(), "{axis}");
         }
         assert!(normalize_axis(0, 0).is_err());
-        assert_eq!(normalize_axes(&[2, -3, 0], 3), Ok(vec![0, 2]));
-        assert_eq!(permutation(&[2, 0, 1]), Ok(vec![2, 0, 1]));
+        assert_eq!(normalize_axes(&[2, -3, 0], 3), Ok(smallvec![0, 2]));
+        assert_eq!(permutation(&[2, 0, 1]), Ok(smallvec![2, 0, 1]));
         assert!(permutation(&[0, 0]).is_err());
         assert!(permutation(&[-1, 0]).is_err());
     }

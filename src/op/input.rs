@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{OpError, bail, ensure};
-use crate::tensor::{Dimension, ElementType, PartialShape, Tensor, ValueRange};
+use crate::tensor::{Dimension, ElementType, Few, PartialShape, Tensor, ValueRange};
 
 /// An input as inference sees it.
 #[derive(Debug, Clone)]
@@ -45,7 +45,7 @@ impl<'a> Input<'a> {
     }
 
     /// The elements as integers, when all are known. `None` for types that are not integers.
-    pub fn ints(&self) -> Option<Vec<i64>> {
+    pub fn ints(&self) -> Option<Few<i64>> {
         if let Some(value) = self.value {
             return ints(value);
         }
@@ -62,6 +62,23 @@ impl<'a> Input<'a> {
         known(ranges.try_reserve_exact(values.len()))?;
         ranges.extend(values.into_iter().map(ValueRange::exact));
         Some(Cow::Owned(ranges))
+    }
+
+    /// As [`Input::ranges`], in a list of their own.
+    pub(crate) fn few_ranges(&self) -> Option<Few<ValueRange>> {
+        let mut all = Few::new();
+        match self.ranges {
+            Some(ranges) => {
+                known(all.try_reserve_exact(ranges.len()))?;
+                all.extend_from_slice(ranges);
+            }
+            None => {
+                let values = ints(self.value?)?;
+                known(all.try_reserve_exact(values.len()))?;
+                all.extend(values.into_iter().map(ValueRange::exact));
+            }
+        }
+        Some(all)
     }
 
     /// Checks that the element type is an integer (or not known).
@@ -275,7 +292,7 @@ fn known<T, E>(made: Result<T, E>) -> Option<T> {
 
 /// The elements of an integer (or boolean) tensor, widened. A `u64` above `i64::MAX` becomes
 /// `i64::MAX`, which no shape, axis or index can reach either.
-pub(super) fn ints(tensor: &Tensor) -> Option<Vec<i64>> {
+pub(super) fn ints(tensor: &Tensor) -> Option<Few<i64>> {
     let ty = tensor.element_type();
     if !ty.is_integer() && ty != ElementType::Boolean {
         return None;

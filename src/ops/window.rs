@@ -2,10 +2,11 @@
 //! sizes of outputs, and to the windows of a kernel.
 
 use serde::{Deserialize, Serialize};
+use smallvec::smallvec;
 
 use crate::kernel::window::Axis;
 use crate::op::{OpError, bail, ensure};
-use crate::tensor::{Dimension, PartialShape};
+use crate::tensor::{Dimension, Few, PartialShape};
 
 /// How pads are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
@@ -67,11 +68,11 @@ impl Sliding<'_> {
     ///
     /// # Errors
     /// When one has another length than `rank`, or is out of its range.
-    pub(super) fn axes(&self, rank: usize) -> Result<Vec<Slide>, OpError> {
+    pub(super) fn axes(&self, rank: usize) -> Result<Few<Slide>, OpError> {
         let strides = numbers("strides", self.strides, rank, 1)?;
         let dilations = numbers("dilations", self.dilations, rank, 1)?;
-        let mut begin = vec![0; rank];
-        let mut end = vec![0; rank];
+        let mut begin: Few<i128> = smallvec![0; rank];
+        let mut end: Few<i128> = smallvec![0; rank];
         if self.auto_pad == AutoPad::Explicit {
             begin = numbers("pads_begin", self.pads_begin, rank, 0)?;
             end = numbers("pads_end", self.pads_end, rank, 0)?;
@@ -97,9 +98,9 @@ pub(super) fn numbers(
     list: &[i64],
     rank: usize,
     least: i64,
-) -> Result<Vec<i128>, OpError> {
+) -> Result<Few<i128>, OpError> {
     if list.is_empty() {
-        return Ok(vec![i128::from(least); rank]);
+        return Ok(smallvec![i128::from(least); rank]);
     }
     ensure!(
         list.len() == rank,

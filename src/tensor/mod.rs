@@ -22,3 +22,6 @@ pub use shape::Shape;
 pub use string::Text;
 pub(crate) use tensor::Spare;
 pub use tensor::{Tensor, TensorError};
+
+/// A list of what there are few of, such as axes: up to eight need no memory of their own.
+pub(crate) type Few<T> = smallvec::SmallVec<[T; 8]>;

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use super::Sizes;
 use crate::kernel::across::{LANES, STEP, columns, lines};
 use crate::kernel::gemm::{Lanes, dispatch, lanes};
-use crate::kernel::scratch::{or_refuse, try_collect, try_extend, try_resize};
+use crate::kernel::scratch::{Reused, or_refuse, reused_all, try_extend, try_resize};
 use crate::kernel::simd::arch;
 use crate::kernel::window::{Axis, Window};
 use crate::limits::Share;
@@ -44,7 +44,7 @@ pub(crate) struct Depthwise {
     /// The rows of windows of a band.
     band: usize,
     /// Where the elements of a band's input go.
-    places: Vec<usize>,
+    places: Reused<usize>,
 }
 
 /// Rows of the output planes of some channels.
@@ -96,7 +96,7 @@ impl Depthwise {
             x,
             pitch,
             band,
-            places: or_refuse(try_collect(places))?,
+            places: or_refuse(reused_all(places))?,
         })
     }
 
@@ -146,7 +146,7 @@ impl Depthwise {
                 }
             }
         }
-        let one = |scratch: &mut Vec<f32>, mut job: Job<'_>| {
+        let one = |scratch: &mut Reused<f32>, mut job: Job<'_>| {
             self.job(data, filters, &mut job, scratch);
             let Some(finish) = finish else { return };
             for (out, channel) in job.outs.iter_mut().zip(job.channel..) {
@@ -158,10 +158,10 @@ impl Depthwise {
             }
         };
         if work <= SMALL {
-            let mut scratch = Vec::new();
+            let mut scratch = Reused::default();
             jobs.into_iter().for_each(|job| one(&mut scratch, job));
         } else {
-            jobs.into_par_iter().share_init(Vec::new, one);
+            jobs.into_par_iter().share_init(Reused::default, one);
         }
     }
 

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use super::Sizes;
 use crate::kernel::gemm::{Lanes, dispatch, lanes};
 use crate::kernel::phases::{Layout, VECTOR};
-use crate::kernel::scratch::{or_refuse, try_resize, try_room};
+use crate::kernel::scratch::{Reused, or_refuse, reused_room, try_resize, try_room};
 use crate::kernel::simd::arch;
 use crate::kernel::window::Window;
 use crate::limits::Share;
@@ -55,7 +55,7 @@ pub(crate) struct Direct {
     window: Window,
     layout: Layout,
     /// The columns of taps; those of more taps first.
-    columns: Vec<Column>,
+    columns: Reused<Column>,
     /// How many are of more taps.
     longer: usize,
     /// The taps of longer and of shorter columns.
@@ -68,8 +68,8 @@ pub(crate) struct Direct {
 /// What a thread computes in.
 #[derive(Debug, Default)]
 struct Scratch {
-    bands: Vec<f32>,
-    line: Vec<f32>,
+    bands: Reused<f32>,
+    line: Reused<f32>,
     /// Whether what is padded of whole planes was written.
     padded: bool,
 }
@@ -104,7 +104,7 @@ impl Direct {
             _ => y.kernel,
         };
         let taps = if columns == y.kernel { [1, 1] } else { taps };
-        let mut all = or_refuse(try_room(columns * x.kernel))?;
+        let mut all = or_refuse(reused_room(columns * x.kernel))?;
         for (ty, tx) in (0..columns).flat_map(|ty| (0..x.kernel).map(move |tx| (ty, tx))) {
             all.push(Column {
                 offset: layout.offset(ty, tx),

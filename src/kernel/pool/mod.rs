@@ -1,6 +1,7 @@
 //! The largest element, or the mean, of windows.
 
 mod adaptive;
+mod plane;
 mod rows;
 
 use std::num::NonZeroUsize;
@@ -8,7 +9,7 @@ use std::num::NonZeroUsize;
 use num_traits::{NumCast, PrimInt, WrappingAdd};
 use rayon::prelude::*;
 
-use super::scratch::{or_refuse, try_collect, try_resize};
+use super::scratch::{Reused, or_refuse, reused_all, try_resize};
 use crate::kernel::window::{Axis, Fold, Taps, Window, sweep};
 use crate::limits::Share;
 use crate::tensor::convert::Compute;
@@ -177,7 +178,7 @@ pub(crate) fn max<T: Pooled>(window: &Window, data: &[T], out: &mut [T]) {
         work,
         out,
         &mut nothing,
-        |scratch: &mut Vec<T>, plane, out, _| {
+        |scratch: &mut Reused<T>, plane, out, _| {
             let mut fold = Largest {
                 out,
                 size: [y.output, x.output],
@@ -264,7 +265,7 @@ pub(crate) fn max_with_indices<T: Pooled, O: Index>(
     }
 }
 
-fn find<T: Pooled, I: PrimInt + WrappingAdd + Send, O: Index>(
+fn find<T: Pooled, I: PrimInt + WrappingAdd + Send + 'static, O: Index>(
     window: &Window,
     bound: usize,
     data: &[T],
@@ -275,7 +276,7 @@ fn find<T: Pooled, I: PrimInt + WrappingAdd + Send, O: Index>(
     let work = work(window, out.len()).saturating_mul(2);
     let sizes = [window.outputs(), window.outputs()];
     let by_rows = rows::suits(window) && i32::try_from(inputs).is_ok();
-    type Memory<T, I> = ((Vec<T>, Vec<I>), Scratch<T>);
+    type Memory<T, I> = ((Reused<T>, Reused<I>), Scratch<T>);
     let one = |memory: &mut Memory<T, I>, plane: usize, out: &mut [T], indices: &mut [O]| {
         let ((scratch, row), by_row) = memory;
         if or_refuse(try_resize(row, x.output, I::zero())).is_none() {
@@ -361,7 +362,7 @@ impl<T: Pooled> Fold<T> for Sums<'_, T> {
 
 /// The mean of every window: of its elements, or of as many as `all` says, the others being zero.
 pub(crate) fn mean<T: Pooled>(window: &Window, all: Option<usize>, data: &[T], out: &mut [T]) {
-    type Scratch<T> = (Vec<T>, Vec<<T as Pooled>::Sum>);
+    type Scratch<T> = (Reused<T>, Reused<<T as Pooled>::Sum>);
     let (inputs, [_, y, x]) = (window.inputs(), window.axes());
     let work = work(window, out.len());
     let mut nothing = vec![(); out.len()];
@@ -401,7 +402,7 @@ pub(crate) fn mean_single(window: &Window, all: Option<usize>, data: &[f32], out
     if !whole && !rows::sums_suit(window) {
         return mean(window, all, data, out);
     }
-    let counts = try_collect((0..x.output).map(|ox| x.taps(ox).len() as f32));
+    let counts = reused_all((0..x.output).map(|ox| x.taps(ox).len() as f32));
     let Some(counts) = or_refuse(counts) else {
         return;
     };

@@ -6,9 +6,9 @@ use std::ops::Range;
 use pulp::{Simd, WithSimd};
 use smallvec::SmallVec;
 
-use super::Pooled;
+use super::{Pooled, plane};
 use crate::kernel::phases::every;
-use crate::kernel::scratch::{or_refuse, try_resize};
+use crate::kernel::scratch::{Reused, or_refuse, try_resize};
 use crate::kernel::window::{Axis, Window};
 use crate::limits;
 
@@ -23,11 +23,12 @@ const LANES: usize = 16;
 
 /// What a thread computes in.
 #[derive(Debug, Default)]
-pub(super) struct Scratch<T> {
-    /// A row with its padding, phase after phase.
-    padded: Vec<T>,
-    row: Vec<T>,
-    indices: Vec<i32>,
+pub(super) struct Scratch<T: 'static> {
+    /// A row with its padding, phase after phase; or a plane with its padding.
+    pub(super) padded: Reused<T>,
+    /// A row of folded columns; or all of them.
+    pub(super) row: Reused<T>,
+    indices: Reused<i32>,
 }
 
 /// Whether rows of these windows are folded here: not those that are mostly padding.
@@ -72,7 +73,7 @@ fn combine<T: Copy>(out: &mut [T], line: &[T], f: impl Fn(T, T) -> T) {
 
 /// Folds the rows of data that begin at some places into one.
 #[inline(always)]
-fn fold_rows<T: Copy>(
+pub(super) fn fold_rows<T: Copy>(
     plane: &[T],
     starts: &[usize],
     out: &mut [T],
@@ -108,13 +109,16 @@ fn fold_rows<T: Copy>(
 #[inline(always)]
 fn fold<T: Copy + Default>(
     window: &Window,
-    plane: &[T],
+    data: &[T],
     scratch: &mut Scratch<T>,
     out: &mut [T],
     nothing: T,
     f: impl Fn(T, T) -> T + Copy,
     mut end: impl FnMut([usize; 2], &mut [T], &mut Scratch<T>),
 ) {
+    if plane::suits(window) {
+        return plane::fold(window, data, scratch, out, nothing, f, end);
+    }
     let [z, y, x] = window.axes();
     let reach = (x.kernel - 1) * x.dilation;
     // Elements of a row with its padding, and of one of its phases.
@@ -137,7 +141,7 @@ fn fold<T: Copy + Default>(
         let starts = rows_under(window, at);
         if !inside.is_empty() {
             let row = &mut scratch.row[inside.clone()];
-            fold_rows(plane, &starts, row, nothing, f);
+            fold_rows(data, &starts, row, nothing, f);
         }
         let row = &scratch.row[..width];
         for (first, part) in scratch.padded.chunks_exact_mut(phase).enumerate() {
@@ -175,7 +179,7 @@ fn fold<T: Copy + Default>(
 }
 
 /// The largest elements of a plane's windows.
-pub(super) struct Largest<'a, T> {
+pub(super) struct Largest<'a, T: 'static> {
     pub(super) window: &'a Window,
     pub(super) plane: &'a [T],
     pub(super) out: &'a mut [T],
@@ -221,7 +225,7 @@ impl Index for i64 {
 }
 
 /// As [`Largest`], with their indices, counted from `first` on. No window has only padding.
-pub(super) struct Found<'a, T, O> {
+pub(super) struct Found<'a, T: 'static, O> {
     pub(super) largest: Largest<'a, T>,
     pub(super) first: O,
     pub(super) indices: &'a mut [O],

@@ -24,7 +24,7 @@ pub(crate) use product::PRODUCT;
 pub(crate) use scalar::{Accumulator, Number, Pair, Scalar};
 pub(crate) use sums::{L1, L2, MEAN, Mapped, SUM, Sum};
 
-use super::scratch::{or_refuse, try_vec};
+use super::scratch::{Reused, or_refuse, reused};
 use crate::limits::{self, Watch};
 use crate::tensor::Tensor;
 use crate::tensor::convert::{narrow, widen};
@@ -76,7 +76,7 @@ impl Visitor for Reduction<'_> {
             let job = Job::new(Source::Slice(data), fold, &axes, A::round);
             return job.fill(out, &axes.axes, 0);
         }
-        let Some(mut wide) = or_refuse(try_vec(T::default(), output.len())) else {
+        let Some(mut wide) = or_refuse(reused(T::default(), output.len())) else {
             return;
         };
         let read = |start: usize, out: &mut [T]| widen(input, start, out);
@@ -270,9 +270,9 @@ impl<'a, T: Number, A: Accumulator<T>> Job<'a, T, A> {
         match split(axes) {
             Split::No => {
                 let mut scratch = match self.source {
-                    Source::Slice(_) => Vec::new(),
+                    Source::Slice(_) => Reused::default(),
                     Source::Widened(_) => {
-                        let block = or_refuse(try_vec(T::default(), BLOCK.min(total(axes))));
+                        let block = or_refuse(reused(T::default(), BLOCK.min(total(axes))));
                         let Some(block) = block else { return };
                         block
                     }
@@ -291,7 +291,7 @@ impl<'a, T: Number, A: Accumulator<T>> Job<'a, T, A> {
             Split::Reduced => {
                 let half = axes[0].len / 2;
                 let rest = base + half * axes[0].stride;
-                let Some(mut other) = or_refuse(try_vec(self.fold.identity(), acc.len())) else {
+                let Some(mut other) = or_refuse(reused(self.fold.identity(), acc.len())) else {
                     return;
                 };
                 self.join(

@@ -38,7 +38,7 @@ pub(crate) trait Map: Sync {
 }
 
 /// What is kept while elements of type `T` are folded.
-pub(crate) trait Accumulator<T>: Copy + Send + Sync {
+pub(crate) trait Accumulator<T>: Copy + Send + Sync + 'static {
     /// The nearest element.
     fn round(self) -> T;
 

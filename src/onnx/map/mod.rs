@@ -25,7 +25,7 @@ use crate::op::attrs::Attr;
 use crate::op::{LayerData, NoWeights, Op, OpDef, ReadError, Version};
 use crate::ops;
 use crate::ops::infrastructure::Const;
-use crate::tensor::Tensor;
+use crate::tensor::{Few, Tensor};
 
 type Result<T> = std::result::Result<T, Refusal>;
 
@@ -209,7 +209,7 @@ impl Mapping<'_, '_> {
     }
 
     /// The integers of a constant.
-    fn known_ints(&self, port: Port) -> Option<Vec<i64>> {
+    fn known_ints(&self, port: Port) -> Option<Few<i64>> {
         let op = self.graph.node(port.node).op()?;
         let output = op.infer(&[]).ok().filter(|_| op.constant().is_some())?;
         // No more is looked at than inference would.

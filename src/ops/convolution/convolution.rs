@@ -16,7 +16,7 @@ use crate::op::{
 };
 use crate::ops::floats::{fill, real};
 use crate::ops::window::{AutoPad, Rounding, Sliding, in_lane, spatial_rank};
-use crate::tensor::{Dimension, PartialShape, Shape, Tensor};
+use crate::tensor::{Dimension, Few, PartialShape, Shape, Tensor};
 
 /// A convolution, with or without a dimension of groups.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
@@ -101,7 +101,7 @@ pub(super) fn geometry(
         bail!("expected data and filters of 3 dimensions or more");
     };
     let slides = sliding.axes(sizes.len())?;
-    let axes: Vec<_> = (slides.iter().zip(sizes).zip(kernel).zip(&out[2..]))
+    let axes: Few<_> = (slides.iter().zip(sizes).zip(kernel).zip(&out[2..]))
         .map(|(((slide, &size), &kernel), &out)| slide.resolve(size, kernel, out))
         .collect();
     let sizes = Sizes {

@@ -20,7 +20,7 @@ use crate::op::{
 };
 use crate::ops::floats::{fill, real};
 use crate::ops::window::{AutoPad, Rounding, Sliding, in_lane, numbers, spatial_rank};
-use crate::tensor::{Dimension, PartialShape, Shape, Tensor};
+use crate::tensor::{Dimension, Few, PartialShape, Shape, Tensor};
 
 /// A transposed convolution, with or without a dimension of groups.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
@@ -122,7 +122,7 @@ impl ConvolutionBackpropData {
         };
         let slides = self.sliding().axes(windows.len())?;
         let more = numbers("output_padding", &self.output_padding, windows.len(), 0)?;
-        let axes: Vec<_> = (0..windows.len())
+        let axes: Few<_> = (0..windows.len())
             .map(|i| {
                 let more = given.then_some(more[i]);
                 slides[i].resolve_back(out[2 + i], kernel[i], windows[i], more)

@@ -174,7 +174,9 @@ fn infer(inputs: &[Input<'_>], ty: ElementType) -> Result<Outputs, OpError> {
             if !input.element_type.is_integer() {
                 return None;
             }
-            let known = input.ranges().and_then(|ranges| ranges.first().copied());
+            let known = input
+                .few_ranges()
+                .and_then(|ranges| ranges.first().copied());
             let range = known.unwrap_or(ValueRange::UNKNOWN);
             Some(interval::of_type(range, input.element_type))
         };
@@ -216,7 +218,7 @@ fn infer_value(inputs: &[Input<'_>], output: &Output) -> Option<Vec<ValueRange>>
     if !integers || !output.element_type.is_integer() {
         return None;
     }
-    let known = |input: &Input<'_>| input.ranges()?.first().copied();
+    let known = |input: &Input<'_>| input.few_ranges()?.first().copied();
     let (start, step) = (known(start)?, known(step)?);
     let count = output.shape.elements().value()?;
     let number = |i: usize| {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::kernel::real::Real;
 use crate::kernel::resample::Taps;
-use crate::kernel::scratch::{try_collect, try_collect_ok};
+use crate::kernel::scratch::{Reused, reused_all, reused_room};
 use crate::op::OpError;
 
 /// How elements between elements are computed.
@@ -76,12 +76,12 @@ impl<T: Real> Resized<T> {
         i64::try_from(self.from).map_or(i64::MAX, |size| size - 1)
     }
 
-    fn taps(&self, f: impl Fn(T) -> Result<Taps<T>, OpError>) -> Result<Vec<Taps<T>>, OpError> {
-        try_collect_ok((0..self.to).map(|i| f(self.coordinate(i))))
+    fn taps(&self, f: impl Fn(T) -> Result<Taps<T>, OpError>) -> Result<Reused<Taps<T>>, OpError> {
+        each((0..self.to).map(|i| f(self.coordinate(i))))
     }
 
     /// The nearest position of each.
-    pub(super) fn nearest(&self, mode: NearestMode) -> Result<Vec<i64>, OpError> {
+    pub(super) fn nearest(&self, mode: NearestMode) -> Result<Reused<i64>, OpError> {
         let shrinks = self.scale < T::one();
         let half = T::of(0.5);
         let nearest = |x: T| match mode {
@@ -92,27 +92,27 @@ impl<T: Real> Resized<T> {
             NearestMode::Floor => x.floor(),
         };
         let places = (0..self.to).map(|i| integer(nearest(self.coordinate(i))));
-        try_collect(places.map(|at| at.clamp(0, self.last())))
+        reused_all(places.map(|at| at.clamp(0, self.last())))
     }
 
     /// The two neighbours.
-    pub(super) fn linear_onnx(&self) -> Result<Vec<Taps<T>>, OpError> {
+    pub(super) fn linear_onnx(&self) -> Result<Reused<Taps<T>>, OpError> {
         let last = T::from_i64(self.last()).unwrap_or_else(T::infinity);
         self.taps(|x| {
             let x = x.min(last).max(T::zero());
             let low = integer(x).min(self.last());
             let high = (low + 1).min(self.last());
             if low == high {
-                return try_collect([(low, T::of(0.5)), (high, T::of(0.5))]);
+                return few([(low, T::of(0.5)), (high, T::of(0.5))]);
             }
             let distance = |at: i64| (x - T::from_i64(at).unwrap_or(x)).abs();
-            try_collect([(low, distance(high)), (high, distance(low))])
+            few([(low, distance(high)), (high, distance(low))])
         })
     }
 
     /// What lies under a triangle around the coordinate, which is `1 / narrowness` wide to either
     /// side. The weights do not add up to 1 yet.
-    pub(super) fn linear(&self, narrowness: T) -> Result<Vec<Taps<T>>, OpError> {
+    pub(super) fn linear(&self, narrowness: T) -> Result<Reused<Taps<T>>, OpError> {
         let reach = if self.scale > T::one() {
             2
         } else {
@@ -126,19 +126,19 @@ impl<T: Real> Resized<T> {
                 let distance = (narrowness * (x - T::from_i64(at).unwrap_or(x))).abs();
                 (at, (T::one() - distance).max(T::zero()))
             });
-            try_collect(taps.filter(|&(_, weight)| weight > T::zero()))
+            few(taps.filter(|&(_, weight)| weight > T::zero()))
         })
     }
 
     /// Four neighbours, by the cubic convolution with this parameter. Those outside are the nearest
     /// inside.
-    pub(super) fn cubic(&self, a: T) -> Result<Vec<Taps<T>>, OpError> {
+    pub(super) fn cubic(&self, a: T) -> Result<Reused<Taps<T>>, OpError> {
         self.taps(|x| {
             let low = x.floor();
             let weights = cubic_weights(x - low, a);
             let positions = (-1..).map(|i| integer(low).saturating_add(i));
             let taps = positions.map(|at| at.clamp(0, self.last())).zip(weights);
-            try_collect(taps)
+            few(taps)
         })
     }
 
@@ -148,21 +148,45 @@ impl<T: Real> Resized<T> {
         &self,
         support: f64,
         f: impl Fn(f64) -> f64,
-    ) -> Result<Vec<Taps<T>>, OpError> {
+    ) -> Result<Reused<Taps<T>>, OpError> {
         let number = |n: i64| n as f64;
         let scale = number(self.last() + 1) / self.to as f64;
         let stretch = scale.max(1.0);
         let support = support * stretch;
-        try_collect_ok((0..self.to).map(|i| {
+        each((0..self.to).map(|i| {
             let center = (i as f64 + 0.5) * scale;
             let from = ((center - support + 0.5) as i64).max(0);
             let to = ((center + support + 0.5) as i64).min(self.last() + 1);
             let weight = |at| f((number(at) - center + 0.5) / stretch);
             let sum: f64 = (from..to).map(weight).sum();
             let sum = if sum == 0.0 { 1.0 } else { sum };
-            try_collect((from..to).map(|at| (at, T::of(weight(at) / sum))))
+            few((from..to).map(|at| (at, T::of(weight(at) / sum))))
         }))
     }
+}
+
+/// What a position is made of.
+pub(super) fn few<T>(items: impl IntoIterator<Item = (i64, T)>) -> Result<Taps<T>, OpError> {
+    let mut taps = Taps::new();
+    for item in items {
+        if taps.len() == taps.capacity() {
+            let grown = taps.try_reserve(1);
+            grown.map_err(|_| OpError::limit("cannot allocate the weights of a position"))?;
+        }
+        taps.push(item);
+    }
+    Ok(taps)
+}
+
+/// What each position is made of.
+pub(super) fn each<T>(
+    taps: impl ExactSizeIterator<Item = Result<Taps<T>, OpError>>,
+) -> Result<Reused<Taps<T>>, OpError> {
+    let mut all = reused_room(taps.len())?;
+    for taps in taps {
+        all.push(taps?);
+    }
+    Ok(all)
 }
 
 /// The weights of the four neighbours of a coordinate that is `x` beyond the second.
@@ -198,9 +222,8 @@ fn integer<T: Real>(x: T) -> i64 {
 }
 
 /// Makes the weights of each position add up to 1; without any, nothing is left.
-pub(super) fn normalized<T: Real>(taps: Vec<Taps<T>>) -> Vec<Taps<T>> {
-    let mut taps = taps;
-    for taps in &mut taps {
+pub(super) fn normalized<T: Real>(mut taps: Reused<Taps<T>>) -> Reused<Taps<T>> {
+    for taps in taps.iter_mut() {
         let sum = taps
             .iter()
             .fold(T::zero(), |sum, &(_, weight)| sum + weight);

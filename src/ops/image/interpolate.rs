@@ -17,7 +17,7 @@ use crate::op::{
     Input, Io, LayerData, Op, OpError, Output, Outputs, ReadResult, attrs, bail, ensure,
 };
 use crate::tensor::convert::convert;
-use crate::tensor::{Dimension, ElementType, PartialShape, Tensor, ValueRange};
+use crate::tensor::{Dimension, ElementType, Few, PartialShape, Tensor, ValueRange};
 
 /// What the second input is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
@@ -137,7 +137,7 @@ enum New {
 }
 
 /// Pads for each of the `rank` dimensions; those that are missing are none.
-pub(super) fn pads(pads: &[u64], rank: usize) -> Vec<usize> {
+pub(super) fn pads(pads: &[u64], rank: usize) -> Few<usize> {
     let pad = |axis| {
         pads.get(axis)
             .map_or(0, |&pad| usize::try_from(pad).unwrap_or(usize::MAX))
@@ -183,8 +183,8 @@ fn scaled(size: Dimension, scale: f32) -> Dimension {
 }
 
 /// The axes, each in `0..rank` and once.
-pub(super) fn check_axes(axes: &[i64], rank: usize) -> Result<Vec<usize>, OpError> {
-    let mut checked = Vec::with_capacity(axes.len());
+pub(super) fn check_axes(axes: &[i64], rank: usize) -> Result<Few<usize>, OpError> {
+    let mut checked = Few::with_capacity(axes.len());
     for &axis in axes {
         match usize::try_from(axis) {
             Ok(index) if index < rank && !checked.contains(&index) => checked.push(index),
@@ -213,8 +213,12 @@ pub(super) fn expect_numbers(image: &Input<'_>) -> Result<(), OpError> {
     Ok(())
 }
 
-fn floats(tensor: &Tensor) -> Result<Vec<f32>, OpError> {
-    Ok(convert(tensor, ElementType::F32)?.as_slice()?.to_vec())
+fn floats(tensor: &Tensor) -> Result<Few<f32>, OpError> {
+    if let Ok(floats) = tensor.as_slice() {
+        return Ok(Few::from_slice(floats));
+    }
+    let floats = convert(tensor, ElementType::F32)?;
+    Ok(Few::from_slice(floats.as_slice()?))
 }
 
 impl Op for Interpolate {

@@ -11,7 +11,7 @@ use super::coordinates::{Mode, NearestMode, Transformation};
 use super::interpolate::{check_axes, check_elements, expect_numbers, padded, pads};
 use super::resize::Resize;
 use crate::op::{Input, Io, Op, OpError, Output, Outputs, bail, ensure};
-use crate::tensor::{Dimension, PartialShape};
+use crate::tensor::{Dimension, Few, PartialShape};
 
 /// How elements between elements are computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
@@ -46,11 +46,11 @@ fn yes() -> bool {
 
 impl Interpolate1 {
     /// One pad is that of each axis resized; several are those of the dimensions.
-    fn pads(&self, list: &[u64], axes: &[usize], rank: usize) -> Vec<usize> {
+    fn pads(&self, list: &[u64], axes: &[usize], rank: usize) -> Few<usize> {
         match list {
             &[pad] => {
                 let pad = |axis| if axes.contains(&axis) { pad } else { 0 };
-                pads(&(0..rank).map(pad).collect::<Vec<_>>(), rank)
+                pads(&(0..rank).map(pad).collect::<Few<_>>(), rank)
             }
             list => pads(list, rank),
         }

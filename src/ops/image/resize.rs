@@ -1,19 +1,19 @@
 //! The evaluation that all versions of Interpolate share.
 
 use super::coordinates::{
-    Mode, NearestMode, Resized, Transformation, bicubic, normalized, triangle,
+    Mode, NearestMode, Resized, Transformation, bicubic, each, few, normalized, triangle,
 };
 use crate::kernel::gather::OUTSIDE;
 use crate::kernel::moving::move_elements;
 use crate::kernel::pick::Pick;
 use crate::kernel::real::Real;
 use crate::kernel::resample::{Band, Direct, Pass, Taps, resample};
-use crate::kernel::scratch::{try_collect, try_collect_ok};
+use crate::kernel::scratch::{Reused, reused_all};
 use crate::op::{OpError, ensure};
 use crate::ops::floats::{fill, in_real, real};
 use crate::ops::interval::bounds;
 use crate::tensor::convert::{convert, convert_into};
-use crate::tensor::{ElementType, Tensor};
+use crate::tensor::{ElementType, Few, Tensor};
 
 /// How axes are resized.
 #[derive(Debug, Clone, Copy)]
@@ -65,12 +65,8 @@ impl Axis {
     }
 
     /// The positions as they are.
-    fn kept<T: Real>(&self) -> Result<Vec<Taps<T>>, OpError> {
-        try_collect_ok(
-            (0i64..)
-                .take(self.to)
-                .map(|at| try_collect([(at, T::one())])),
-        )
+    fn kept<T: Real>(&self) -> Result<Reused<Taps<T>>, OpError> {
+        each((0..self.to).map(|at| few([(at as i64, T::one())])))
     }
 }
 
@@ -92,7 +88,7 @@ impl Resize {
         image: &Tensor,
         axes: &[usize],
         scales: Option<&[f32]>,
-        [begin, end]: &[Vec<usize>; 2],
+        [begin, end]: &[Few<usize>; 2],
         out: &mut Tensor,
     ) -> Result<(), OpError> {
         if out.is_empty() {
@@ -108,7 +104,7 @@ impl Resize {
             scale,
         };
         let resized = axes.iter().enumerate();
-        let mut all: Vec<Axis> = resized
+        let mut all: Few<Axis> = resized
             .map(|(i, &a)| axis(a, scales.map_or(Scale::OfSizes, |s| Scale::Given(s[i]))))
             .collect();
         let others = (0..shape.rank()).filter(|a| !axes.contains(a));
@@ -134,10 +130,11 @@ impl Resize {
     }
 
     fn nearest(&self, image: &Tensor, axes: &[Axis], out: &mut Tensor) -> Result<(), OpError> {
-        let mut positions = vec![None; image.shape().rank()];
+        let mut positions: Few<Option<Reused<usize>>> =
+            (0..image.shape().rank()).map(|_| None).collect();
         for axis in axes {
             let nearest = match axis.scale {
-                Scale::Kept => try_collect((0i64..).take(axis.to))?,
+                Scale::Kept => reused_all((0i64..).take(axis.to))?,
                 _ => axis
                     .resized::<f32>(self.transformation)
                     .nearest(self.nearest_mode)?,
@@ -146,8 +143,8 @@ impl Resize {
                 let at = usize::try_from(at).ok()?.checked_sub(axis.before)?;
                 (at < axis.size).then_some(at)
             };
-            let places = nearest.into_iter().map(|at| place(at).unwrap_or(OUTSIDE));
-            let places = try_collect(places)?;
+            let places = nearest.iter().map(|&at| place(at).unwrap_or(OUTSIDE));
+            let places = reused_all(places)?;
             let kept = axis.size == axis.to && places.iter().enumerate().all(|(i, &at)| i == at);
             positions[axis.axis] = (!kept).then_some(places);
         }
@@ -157,26 +154,26 @@ impl Resize {
 
     /// How narrow the triangles of mode `linear` are along each axis: shrinking spreads them, if
     /// aliasing is to be avoided.
-    fn narrowness<T: Real>(&self, axes: &[Axis]) -> Vec<T> {
+    fn narrowness<T: Real>(&self, axes: &[Axis]) -> Few<T> {
         let scales = axes
             .iter()
             .map(|axis| axis.resized::<T>(self.transformation).scale);
-        let scales: Vec<T> = scales.collect();
+        let scales: Few<T> = scales.collect();
         if self.antialias && scales.iter().any(|&scale| scale < T::one()) {
             scales
         } else {
-            vec![T::one(); axes.len()]
+            Few::from_elem(T::one(), axes.len())
         }
     }
 
     /// What each position of an axis is made of.
-    fn taps<T: Real>(&self, axis: &Axis, narrowness: T) -> Result<Vec<Taps<T>>, OpError> {
+    fn taps<T: Real>(&self, axis: &Axis, narrowness: T) -> Result<Reused<Taps<T>>, OpError> {
         if axis.scale == Scale::Kept {
             return axis.kept();
         }
         let resized = axis.resized::<T>(self.transformation);
         match self.mode {
-            Mode::Nearest => Ok(Vec::new()),
+            Mode::Nearest => Ok(Reused::default()),
             Mode::Linear => resized.linear(narrowness),
             Mode::LinearOnnx => resized.linear_onnx(),
             Mode::Cubic => resized.cubic(T::of(self.cube_coeff)),
@@ -185,8 +182,8 @@ impl Resize {
         }
     }
 
-    fn passes<T: Real>(&self, axes: &[Axis], rank: usize) -> Result<Vec<Pass<T>>, OpError> {
-        let mut passes = Vec::new();
+    fn passes<T: Real>(&self, axes: &[Axis], rank: usize) -> Result<Few<Pass<T>>, OpError> {
+        let mut passes = Few::new();
         for (axis, narrowness) in axes.iter().zip(self.narrowness::<T>(axes)) {
             let taps = normalized_if(self.mode == Mode::Linear, self.taps(axis, narrowness)?);
             if axis.size == axis.to && is_identity(&taps, axis.before) {
@@ -256,7 +253,7 @@ impl Resize {
     }
 }
 
-fn normalized_if<T: Real>(condition: bool, taps: Vec<Taps<T>>) -> Vec<Taps<T>> {
+fn normalized_if<T: Real>(condition: bool, taps: Reused<Taps<T>>) -> Reused<Taps<T>> {
     if condition { normalized(taps) } else { taps }
 }
 

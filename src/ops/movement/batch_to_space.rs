@@ -10,7 +10,7 @@ use crate::kernel::moving::move_elements;
 use crate::kernel::strided::{Cut, View, Views};
 use crate::kernel::transpose::Transpose;
 use crate::op::{Input, Io, Moves, Op, OpError, Output, Outputs, bail, ensure};
-use crate::tensor::Dimension;
+use crate::tensor::{Dimension, Few};
 
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
 pub(super) struct BatchToSpace {}
@@ -75,7 +75,7 @@ impl Op for BatchToSpace {
             step: 1,
             len,
         };
-        let cuts: Vec<Cut> = begin
+        let cuts: Few<Cut> = begin
             .iter()
             .zip(&io.outputs[0].shape()[..])
             .map(cut)
@@ -83,7 +83,7 @@ impl Op for BatchToSpace {
         let chain = Chain {
             first: transpose,
             between: data.len(),
-            second: Views(vec![View::new(&whole, &cuts)]),
+            second: Views(smallvec::smallvec![View::new(&whole, &cuts)]),
         };
         move_elements(&chain, &[data], io.outputs)
     }

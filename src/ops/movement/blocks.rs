@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::pad::pads;
 use crate::op::size::between;
 use crate::op::{Input, OpError, bail, ensure};
-use crate::tensor::{Dimension, PartialShape, ValueRange};
+use crate::tensor::{Dimension, Few, PartialShape, ValueRange};
 
 /// The interval of a size. Beyond what tensors have, sizes are not told apart.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -158,8 +158,8 @@ fn span(range: ValueRange, name: &str, axis: usize, least: i64) -> Result<Span, 
 }
 
 /// The exact values of inputs 1 to 3, for evaluation.
-pub(super) fn exact(inputs: &[&crate::tensor::Tensor]) -> Result<[Vec<usize>; 3], OpError> {
-    let mut lists = [Vec::new(), Vec::new(), Vec::new()];
+pub(super) fn exact(inputs: &[&crate::tensor::Tensor]) -> Result<[Few<usize>; 3], OpError> {
+    let mut lists = [Few::new(), Few::new(), Few::new()];
     for (list, tensor) in lists.iter_mut().zip(&inputs[1..]) {
         let values = Input::of(tensor).ints().unwrap_or_default();
         let values = values.into_iter().map(usize::try_from);

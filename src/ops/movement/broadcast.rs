@@ -11,7 +11,7 @@ use crate::kernel::{self, moving::move_elements};
 use crate::op::{
     Input, Io, LayerData, Moves, Op, OpError, Output, Outputs, ReadResult, attrs, bail, ensure,
 };
-use crate::tensor::{Dimension, PartialShape, ValueRange};
+use crate::tensor::{Dimension, Few, PartialShape, ValueRange};
 
 /// How the data's axes are laid on the output's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
@@ -61,7 +61,7 @@ impl Broadcast {
         data_rank: usize,
         rank: usize,
         axes_mapping: Option<&[i64]>,
-    ) -> Result<Option<Vec<usize>>, OpError> {
+    ) -> Result<Option<Few<usize>>, OpError> {
         let room = rank.checked_sub(data_rank);
         let first = match (self.mode, room) {
             (Mode::Explicit, _) => {
@@ -116,7 +116,7 @@ impl Broadcast {
     }
 }
 
-fn explicit(axes: &[i64], data_rank: usize, rank: usize) -> Result<Vec<usize>, OpError> {
+fn explicit(axes: &[i64], data_rank: usize, rank: usize) -> Result<Few<usize>, OpError> {
     // The runtime takes one axis for a scalar, too, as if it had a dimension of 1.
     ensure!(
         axes.len() == data_rank || (data_rank == 0 && axes.len() == 1),
@@ -138,7 +138,7 @@ fn explicit(axes: &[i64], data_rank: usize, rank: usize) -> Result<Vec<usize>, O
 /// What is known of the target: a dimension for each element, if their number is known.
 fn target_dims(target: &Input<'_>) -> Result<Option<Vec<Dimension>>, OpError> {
     let count = target.rank_given("the target shape")?;
-    let Some(ranges) = target.ranges() else {
+    let Some(ranges) = target.few_ranges() else {
         return Ok(count.map(|count| vec![Dimension::dynamic(); count]));
     };
     if let Some(negative) = ranges.iter().find(|range| range.max < 0) {
@@ -205,7 +205,7 @@ impl Op for Broadcast {
             _ => None,
         };
         let placed = self.placed(data.shape().rank(), out.rank(), axes.as_deref())?;
-        let mut aligned = vec![1; out.rank()];
+        let mut aligned: Few<usize> = Few::from_elem(1, out.rank());
         for (&axis, &dim) in placed.iter().flatten().zip(data.shape()) {
             aligned[axis] = dim;
         }

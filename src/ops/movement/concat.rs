@@ -3,6 +3,7 @@
 //! <https://docs.openvino.ai/2026/documentation/openvino-ir-format/operation-sets/operation-specs/movement/concat-1.html>
 
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 
 use crate::kernel::{self, moving::move_elements};
 use crate::op::{
@@ -60,7 +61,7 @@ impl Op for Concat {
             return Ok(());
         }
         // Empty inputs may lie at an odd place in the row; they add nothing to it.
-        let inputs: Vec<&Tensor> = io
+        let inputs: SmallVec<[&Tensor; 8]> = io
             .inputs
             .iter()
             .copied()

@@ -3,11 +3,13 @@
 //! <https://docs.openvino.ai/2026/documentation/openvino-ir-format/operation-sets/operation-specs/movement/depth-to-space-1.html>
 
 use serde::{Deserialize, Serialize};
+use smallvec::smallvec;
 
 use super::blocks::{Mode, block, cut, grow};
 use crate::kernel::moving::move_elements;
 use crate::kernel::transpose::Transpose;
 use crate::op::{Input, Io, Moves, Op, OpError, Output, Outputs, bail};
+use crate::tensor::Few;
 
 #[derive(Debug, Clone, Deserialize, Serialize)]
 pub(super) struct DepthToSpace {
@@ -51,7 +53,7 @@ impl Op for DepthToSpace {
         let (space, shape) = (data.shape().rank() - 2, io.outputs[0].shape());
         // The depth as the mode has it, then D1, …, DK; of these D1, block, D2, block, … are made.
         let blocks = std::iter::repeat_n(side, space);
-        let mut split = vec![shape[0]];
+        let mut split: Few<usize> = smallvec![shape[0]];
         let (depth, first) = match self.mode {
             Mode::BlocksFirst => {
                 split.extend(blocks.chain([shape[1]]));
@@ -62,8 +64,8 @@ impl Op for DepthToSpace {
                 (1, 2)
             }
         };
-        split.extend(&data.shape()[2..]);
-        let mut order = vec![0, depth];
+        split.extend_from_slice(&data.shape()[2..]);
+        let mut order: Few<usize> = smallvec![0, depth];
         order.extend((0..space).flat_map(|i| [space + 2 + i, first + i]));
         move_elements(&Transpose::new(&split, &order), &[data], io.outputs)
     }

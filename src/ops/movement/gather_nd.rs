@@ -15,7 +15,7 @@ use crate::kernel::tuples::Tuples;
 use crate::op::{
     Input, Io, LayerData, Moves, Op, OpError, Output, Outputs, ReadResult, attrs, bail, ensure,
 };
-use crate::tensor::{Dimension, PartialShape, Shape, Tensor};
+use crate::tensor::{Dimension, Few, PartialShape, Shape, Tensor};
 
 /// Slices of the data at tuples of indices.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
@@ -125,7 +125,7 @@ impl Op for GatherND {
         }
         let pairs = data.shape().iter().zip(&indices.shape()[..batch_dims]);
         // One of them is 1, or they are equal.
-        let batch: Vec<usize> = pairs.map(|(&a, &b)| a.max(b)).collect();
+        let batch: Few<usize> = pairs.map(|(&a, &b)| a.max(b)).collect();
         let (wide_data, wide_indices) = (broadcast(data, &batch)?, broadcast(indices, &batch)?);
         let data = wide_data.as_ref().unwrap_or(data);
         let tuples_of = wide_indices.as_ref().unwrap_or(indices);

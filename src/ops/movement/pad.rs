@@ -8,6 +8,7 @@
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
+use smallvec::smallvec;
 
 use crate::kernel::moving::move_elements;
 use crate::kernel::remap::{Remap, Runs, Source};
@@ -133,7 +134,7 @@ impl Pad {
             PadMode::Reflect | PadMode::Symmetric => Source::Backward(index(mirrored)),
         };
         let after = first.max(size);
-        vec![
+        smallvec![
             (new(0, mirror - 1 - first), index(last.min(0) - first)),
             (
                 Source::Forward(index(first.max(0))),
@@ -235,10 +236,10 @@ impl Op for Pad {
             .collect();
         let remap = Remap::new(data.shape(), axes)?;
         let used = match self.pad_mode {
-            PadMode::Constant if io.inputs.len() == 4 => vec![*data, io.inputs[3]],
-            _ => vec![*data],
+            PadMode::Constant if io.inputs.len() == 4 => &[*data, io.inputs[3]][..],
+            _ => &[*data],
         };
-        move_elements(&remap, &used, io.outputs)
+        move_elements(&remap, used, io.outputs)
     }
 
     fn moves(&self) -> Moves {

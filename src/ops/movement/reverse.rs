@@ -3,13 +3,14 @@
 //! <https://docs.openvino.ai/2026/documentation/openvino-ir-format/operation-sets/operation-specs/movement/reverse-1.html>
 
 use serde::{Deserialize, Serialize};
+use smallvec::smallvec;
 
 use crate::kernel::moving::move_elements;
 use crate::kernel::remap::{Remap, Source, identity};
 use crate::op::{
     Input, Io, Moves, Op, OpError, Output, Outputs, allowed_axes, bail, ensure, normalize_axes,
 };
-use crate::tensor::{ElementType, PartialShape, Tensor, convert};
+use crate::tensor::{ElementType, Few, PartialShape, Tensor, convert};
 
 /// How the second input names axes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
@@ -64,11 +65,11 @@ impl Reverse {
     }
 
     /// Whether each axis is reversed.
-    fn mask(&self, axes: &Tensor, rank: usize) -> Result<Vec<bool>, OpError> {
+    fn mask(&self, axes: &Tensor, rank: usize) -> Result<Few<bool>, OpError> {
         if self.mode == Mode::Mask {
-            return Ok(axes.as_slice::<bool>()?.to_vec());
+            return Ok(Few::from_slice(axes.as_slice()?));
         }
-        let mut mask = vec![false; rank];
+        let mut mask = Few::from_elem(false, rank);
         for axis in normalize_axes(&convert::try_i64(axes)?, rank)? {
             mask[axis] = true;
         }
@@ -98,7 +99,7 @@ impl Op for Reverse {
         let mask = self.mask(axes, data.shape().rank())?;
         let runs = data.shape().iter().zip(mask).map(|(&size, reversed)| {
             if reversed {
-                vec![(Source::Backward(size.saturating_sub(1)), size)]
+                smallvec![(Source::Backward(size.saturating_sub(1)), size)]
             } else {
                 identity(size)
             }

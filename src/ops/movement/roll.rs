@@ -3,21 +3,22 @@
 //! <https://docs.openvino.ai/2026/documentation/openvino-ir-format/operation-sets/operation-specs/movement/roll-7.html>
 
 use serde::{Deserialize, Serialize};
+use smallvec::smallvec;
 
 use crate::kernel::moving::move_elements;
-use crate::kernel::remap::{Remap, Source};
+use crate::kernel::remap::{Remap, Runs, Source};
 use crate::op::{
     Input, Io, Moves, Op, OpError, Output, Outputs, allowed_axes, bail, ensure, normalize_axis,
 };
-use crate::tensor::convert;
+use crate::tensor::{Few, convert};
 
 /// The elements shifted along axes.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
 pub(super) struct Roll {}
 
 /// How far each axis is shifted, less than its size.
-fn shifts(shape: &[usize], shift: &[i64], axes: &[i64]) -> Result<Vec<usize>, OpError> {
-    let mut total = vec![0usize; shape.len()];
+fn shifts(shape: &[usize], shift: &[i64], axes: &[i64]) -> Result<Few<usize>, OpError> {
+    let mut total = Few::from_elem(0usize, shape.len());
     for (i, &axis) in axes.iter().enumerate() {
         let axis = normalize_axis(axis, shape.len())?;
         let Some(&shift) = shift.get(if shift.len() == 1 { 0 } else { i }) else {
@@ -64,13 +65,17 @@ impl Op for Roll {
         };
         let (shift, axes) = (convert::try_i64(shift)?, convert::try_i64(axes)?);
         let shifts = shifts(data.shape(), &shift, &axes)?;
-        let runs = data.shape().iter().zip(shifts).map(|(&size, shift)| {
-            let kept = size - shift;
-            match shift {
-                0 => vec![(Source::Forward(0), size)],
-                _ => vec![(Source::Forward(kept), shift), (Source::Forward(0), kept)],
-            }
-        });
+        let runs = data
+            .shape()
+            .iter()
+            .zip(shifts)
+            .map(|(&size, shift)| -> Runs {
+                let kept = size - shift;
+                match shift {
+                    0 => smallvec![(Source::Forward(0), size)],
+                    _ => smallvec![(Source::Forward(kept), shift), (Source::Forward(0), kept)],
+                }
+            });
         move_elements(
             &Remap::new(data.shape(), runs.collect())?,
             &[data],

@@ -3,7 +3,7 @@
 //! <https://docs.openvino.ai/2026/documentation/openvino-ir-format/operation-sets/operation-specs/movement/slice-8.html>
 
 use serde::{Deserialize, Serialize};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use super::slicing::Slices;
 use crate::kernel::moving::move_elements;
@@ -34,10 +34,10 @@ impl Op for Slice {
         let [data, numbers @ ..] = io.inputs else {
             bail!("expected 4 or 5 inputs, got none");
         };
-        let numbers: Vec<Input<'_>> = numbers.iter().map(|t| Input::of(t)).collect();
+        let numbers: SmallVec<[Input<'_>; 4]> = numbers.iter().map(|t| Input::of(t)).collect();
         let cuts = Slices::read(&numbers)?.cuts(data.shape(), io.outputs[0].shape())?;
         let view = View::new(data.shape(), &cuts);
-        move_elements(&Views(vec![view]), &[data], io.outputs)
+        move_elements(&Views(smallvec![view]), &[data], io.outputs)
     }
 
     fn pieces(&self, inputs: &[&Tensor], outputs: &[Output]) -> Option<SmallVec<[usize; 4]>> {
@@ -51,7 +51,7 @@ impl Op for Slice {
             .cuts(data.shape(), &shape)
             .ok()?;
         let start = View::new(data.shape(), &cuts).piece()?;
-        Some(smallvec::smallvec![start])
+        Some(smallvec![start])
     }
 
     fn moves(&self) -> Moves {

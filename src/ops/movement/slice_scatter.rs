@@ -8,7 +8,7 @@ use super::slicing::Slices;
 use crate::kernel::moving::move_elements;
 use crate::kernel::strided::Overwrite;
 use crate::op::{Input, Io, Moves, Op, OpError, Output, Outputs, bail, ensure, merge_types};
-use crate::tensor::PartialShape;
+use crate::tensor::{Few, PartialShape};
 
 /// The data with a slice replaced.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
@@ -42,7 +42,7 @@ impl Op for SliceScatter {
         let [data, updates, numbers @ ..] = io.inputs else {
             bail!("expected 5 or 6 inputs, got {}", io.inputs.len());
         };
-        let numbers: Vec<Input<'_>> = numbers.iter().map(|t| Input::of(t)).collect();
+        let numbers: Few<Input<'_>> = numbers.iter().map(|t| Input::of(t)).collect();
         let cuts = Slices::read(&numbers)?.cuts(data.shape(), updates.shape())?;
         move_elements(
             &Overwrite::new(data.shape(), &cuts),

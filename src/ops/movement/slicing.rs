@@ -4,7 +4,9 @@ use std::borrow::Cow;
 
 use crate::kernel::strided::Cut;
 use crate::op::{Input, OpError, bail, ensure, normalize_axis};
-use crate::tensor::{Dimension, ValueRange};
+use smallvec::{SmallVec, smallvec};
+
+use crate::tensor::{Dimension, Few, ValueRange};
 
 /// A start, a stop and a step, as far as they are known.
 #[derive(Debug, Clone, Copy)]
@@ -185,17 +187,17 @@ fn size_forwards(
 #[derive(Debug)]
 pub(super) struct Slices {
     /// One for each axis listed; `None` if their number is not known.
-    slices: Option<Vec<Slice>>,
+    slices: Option<Few<Slice>>,
     /// The axes listed, if they are known.
-    axes: Option<Vec<i64>>,
+    axes: Option<Few<i64>>,
 }
 
 /// The elements of a 1-D input, as far as they are known, if their number is.
-pub(super) fn numbers(input: &Input<'_>, what: &str) -> Result<Option<Vec<ValueRange>>, OpError> {
+pub(super) fn numbers(input: &Input<'_>, what: &str) -> Result<Option<Few<ValueRange>>, OpError> {
     let count = input.rank_given(what)?;
-    Ok(match (input.ranges(), count) {
-        (Some(ranges), _) => Some(ranges.into_owned()),
-        (None, Some(count)) => Some(vec![ValueRange::UNKNOWN; count]),
+    Ok(match (input.few_ranges(), count) {
+        (Some(ranges), _) => Some(ranges),
+        (None, Some(count)) => Some(smallvec![ValueRange::UNKNOWN; count]),
         (None, None) => None,
     })
 }
@@ -207,7 +209,7 @@ impl Slices {
     /// When their types or numbers of elements are wrong, or a step is 0.
     pub(super) fn read(inputs: &[Input<'_>]) -> Result<Self, OpError> {
         let names = ["start", "stop", "step", "axes"];
-        let mut lists: Vec<Option<Vec<ValueRange>>> = inputs
+        let mut lists: SmallVec<[Option<Few<ValueRange>>; 4]> = inputs
             .iter()
             .zip(names)
             .map(|(input, name)| numbers(input, name))
@@ -234,7 +236,7 @@ impl Slices {
         let mut next = || {
             lists
                 .remove(0)
-                .unwrap_or_else(|| vec![ValueRange::UNKNOWN; count])
+                .unwrap_or_else(|| smallvec![ValueRange::UNKNOWN; count])
         };
         let (starts, stops, steps) = (next(), next(), next());
         let zero = steps.iter().position(|step| step.value() == Some(0));
@@ -250,11 +252,11 @@ impl Slices {
     }
 
     /// The axes in a tensor of rank `rank`, each for its slice; `None` if they are not known.
-    fn axes(&self, rank: usize) -> Result<Option<Vec<usize>>, OpError> {
+    fn axes(&self, rank: usize) -> Result<Option<Few<usize>>, OpError> {
         let Some(axes) = &self.axes else {
             return Ok(None);
         };
-        let mut seen = vec![false; rank];
+        let mut seen: Few<bool> = smallvec![false; rank];
         let unique = |&axis: &i64| {
             let axis = normalize_axis(axis, rank)?;
             ensure!(!seen[axis], "axis {axis} is twice in axes");
@@ -268,9 +270,9 @@ impl Slices {
     ///
     /// # Errors
     /// When the axes are not the tensor's.
-    pub(super) fn dims(&self, data: &[Dimension]) -> Result<Vec<Dimension>, OpError> {
+    pub(super) fn dims(&self, data: &[Dimension]) -> Result<Few<Dimension>, OpError> {
         ensure!(!data.is_empty(), "the data is a scalar, which has no axis");
-        let mut dims = data.to_vec();
+        let mut dims: Few<Dimension> = Few::from_slice(data);
         let any = Slice {
             start: ValueRange::UNKNOWN,
             stop: ValueRange::UNKNOWN,
@@ -278,7 +280,7 @@ impl Slices {
         };
         let slices = match &self.slices {
             Some(slices) => Cow::Borrowed(slices),
-            None => Cow::Owned(vec![any; self.axes.as_ref().map_or(1, Vec::len)]),
+            None => Cow::Owned(smallvec![any; self.axes.as_ref().map_or(1, Few::len)]),
         };
         if let Some(axes) = self.axes(data.len())? {
             for (axis, slice) in axes.into_iter().zip(slices.iter()) {
@@ -311,11 +313,11 @@ impl Slices {
     ///
     /// # Errors
     /// When something is not known.
-    pub(super) fn cuts(&self, shape: &[usize], len: &[usize]) -> Result<Vec<Cut>, OpError> {
+    pub(super) fn cuts(&self, shape: &[usize], len: &[usize]) -> Result<Few<Cut>, OpError> {
         let (Some(slices), Some(axes)) = (&self.slices, self.axes(shape.len())?) else {
             bail!("the slice is not known");
         };
-        let mut cuts: Vec<Cut> = shape.iter().map(|&size| Cut::whole(size)).collect();
+        let mut cuts: Few<Cut> = shape.iter().map(|&size| Cut::whole(size)).collect();
         for (slice, axis) in slices.iter().zip(axes) {
             let (Some(start), Some(step)) = (slice.start.value(), slice.step.value()) else {
                 bail!("the slice of axis {axis} is not known");

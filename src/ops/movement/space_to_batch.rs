@@ -4,6 +4,7 @@
 //! <https://docs.openvino.ai/2026/documentation/openvino-ir-format/operation-sets/operation-specs/movement/space-to-batch-2.html>
 
 use serde::{Deserialize, Serialize};
+use smallvec::smallvec;
 
 use super::blocks::{Division, Span, divisions, exact, grow, shape_of};
 use crate::kernel::chain::Chain;
@@ -11,7 +12,7 @@ use crate::kernel::moving::move_elements;
 use crate::kernel::remap::{Remap, Runs, Source};
 use crate::kernel::transpose::Transpose;
 use crate::op::{Input, Io, Moves, Op, OpError, Output, Outputs, bail, ensure};
-use crate::tensor::Dimension;
+use crate::tensor::{Dimension, Few};
 
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
 pub(super) struct SpaceToBatch {}
@@ -50,19 +51,19 @@ impl Op for SpaceToBatch {
         let [block, begin, end] = exact(io.inputs)?;
         let data = io.inputs[0];
         let (dims, rank) = (data.shape(), data.shape().rank());
-        let padded: Vec<usize> = (0..rank).map(|i| dims[i] + begin[i] + end[i]).collect();
+        let padded: Few<usize> = (0..rank).map(|i| dims[i] + begin[i] + end[i]).collect();
         // [batch, D1, B1, …] becomes [B1, …, batch, D1, …].
-        let mut split = vec![dims[0]];
+        let mut split: Few<usize> = smallvec![dims[0]];
         split.extend((1..rank).flat_map(|axis| [padded[axis] / block[axis], block[axis]]));
         let blocks = (1..rank).map(|axis| 2 * axis);
         let rest = std::iter::once(0).chain((1..rank).map(|axis| 2 * axis - 1));
-        let order: Vec<usize> = blocks.chain(rest).collect();
+        let order: Few<usize> = blocks.chain(rest).collect();
         let transpose = Transpose::new(&split, &order);
-        if padded == dims[..] {
+        if padded[..] == dims[..] {
             return move_elements(&transpose, &[data], io.outputs);
         }
         let runs = |axis: usize| -> Runs {
-            vec![
+            smallvec![
                 (Source::Fill, begin[axis]),
                 (Source::Forward(0), dims[axis]),
                 (Source::Fill, end[axis]),

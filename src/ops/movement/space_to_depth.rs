@@ -3,11 +3,13 @@
 //! <https://docs.openvino.ai/2026/documentation/openvino-ir-format/operation-sets/operation-specs/movement/space-to-depth-1.html>
 
 use serde::{Deserialize, Serialize};
+use smallvec::{SmallVec, smallvec};
 
 use super::blocks::{Mode, block, cut, grow};
 use crate::kernel::moving::move_elements;
 use crate::kernel::transpose::Transpose;
 use crate::op::{Input, Io, Moves, Op, OpError, Output, Outputs, bail};
+use crate::tensor::Few;
 
 #[derive(Debug, Clone, Deserialize, Serialize)]
 pub(super) struct SpaceToDepth {
@@ -50,10 +52,10 @@ impl Op for SpaceToDepth {
         };
         let (space, shape) = (data.shape().rank() - 2, io.outputs[0].shape());
         // [N, C, D1, block, D2, block, …], of which the blocks go to the depth.
-        let mut split = data.shape()[..2].to_vec();
+        let mut split: SmallVec<[usize; 12]> = SmallVec::from_slice(&data.shape()[..2]);
         split.extend(shape[2..].iter().flat_map(|&size| [size, side]));
         let blocks = (0..space).map(|i| 3 + 2 * i);
-        let mut order = vec![0];
+        let mut order: Few<usize> = smallvec![0];
         match self.mode {
             Mode::BlocksFirst => order.extend(blocks.chain([1])),
             Mode::DepthFirst => order.extend(std::iter::once(1).chain(blocks)),

@@ -11,7 +11,7 @@ use crate::op::{
     Input, Io, Moves, Op, OpError, Output, Outputs, allowed_axes, any_axis, axis_of, bail, ensure,
     normalize_axis,
 };
-use crate::tensor::{Dimension, PartialShape, Tensor};
+use crate::tensor::{Dimension, Few, PartialShape, Tensor};
 
 /// An output takes memory even where it is empty.
 const MOST_PARTS: usize = 1 << 16;
@@ -61,7 +61,7 @@ pub(super) fn split_along(
     let shape = data.shape();
     let mut first = 0;
     let view = |output: &Tensor| {
-        let mut cuts: Vec<Cut> = shape.iter().map(|&size| Cut::whole(size)).collect();
+        let mut cuts: Few<Cut> = shape.iter().map(|&size| Cut::whole(size)).collect();
         let len = output.shape()[axis];
         cuts[axis] = Cut {
             first,

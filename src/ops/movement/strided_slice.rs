@@ -12,7 +12,8 @@ use super::slicing::{Before, Slice, cut, numbers};
 use crate::kernel::moving::move_elements;
 use crate::kernel::strided::{Cut, View, Views};
 use crate::op::{Input, Io, Moves, Op, OpError, Output, Outputs, bail, ensure};
-use crate::tensor::{Dimension, PartialShape, ValueRange};
+use crate::tensor::{Dimension, Few, PartialShape, ValueRange};
+use smallvec::{SmallVec, smallvec};
 
 /// A part of the data. The masks say which elements of the inputs are not what they seem.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
@@ -40,9 +41,9 @@ enum Part {
 
 /// The inputs begin, end and strides, as far as they are known.
 struct Numbers {
-    begin: Vec<ValueRange>,
-    end: Vec<ValueRange>,
-    strides: Vec<ValueRange>,
+    begin: Few<ValueRange>,
+    end: Few<ValueRange>,
+    strides: Few<ValueRange>,
 }
 
 impl Numbers {
@@ -71,12 +72,12 @@ impl Numbers {
         if let Some((name, other)) = counts.find(|&(_, other)| other != count) {
             bail!("{first} has {count} elements, {name} {other}, expected the same");
         }
-        let unknown = || vec![ValueRange::UNKNOWN; count];
+        let unknown = || smallvec![ValueRange::UNKNOWN; count];
         Ok(Some(Self {
             begin: begin.unwrap_or_else(unknown),
             end: end.unwrap_or_else(unknown),
             strides: match strides {
-                None => vec![ValueRange::exact(1); count],
+                None => smallvec![ValueRange::exact(1); count],
                 Some(strides) => strides.unwrap_or_else(unknown),
             },
         }))
@@ -110,7 +111,7 @@ impl StridedSlice {
     }
 
     /// What becomes of data of rank `rank` under `count` slices.
-    fn parts(&self, rank: usize, count: usize) -> Result<Vec<Part>, OpError> {
+    fn parts(&self, rank: usize, count: usize) -> Result<Few<Part>, OpError> {
         let is_ellipsis = |i| is_set(&self.ellipsis_mask, i);
         let is_new = |i: usize| !is_ellipsis(i) && is_set(&self.new_axis_mask, i);
         let taken = (0..count)
@@ -119,7 +120,7 @@ impl StridedSlice {
         let Some(skipped) = rank.checked_sub(taken) else {
             bail!("{taken} axes are sliced, the data has {rank}");
         };
-        let mut parts = Vec::with_capacity(rank + count);
+        let mut parts = Few::with_capacity(rank + count);
         let mut axis = 0;
         for i in 0..count {
             if is_ellipsis(i) {
@@ -250,13 +251,13 @@ impl Op for StridedSlice {
         let [data, inputs @ ..] = io.inputs else {
             bail!("expected 3 or 4 inputs, got none");
         };
-        let inputs: Vec<Input<'_>> = inputs.iter().map(|t| Input::of(t)).collect();
+        let inputs: SmallVec<[Input<'_>; 4]> = inputs.iter().map(|t| Input::of(t)).collect();
         let Some(numbers) = Numbers::read(&inputs)? else {
             bail!("the slices are not known");
         };
         let shape = data.shape();
         let mut sizes = io.outputs[0].shape().iter();
-        let mut cuts: Vec<Cut> = shape.iter().map(|&size| Cut::whole(size)).collect();
+        let mut cuts: Few<Cut> = shape.iter().map(|&size| Cut::whole(size)).collect();
         for part in self.parts(shape.rank(), numbers.begin.len())? {
             if let Part::Shrunk(axis, i) = part {
                 cuts[axis] = one(shape[axis], self.shrunk(&numbers, i), axis)?;
@@ -272,7 +273,7 @@ impl Op for StridedSlice {
             }
         }
         let view = View::new(shape, &cuts);
-        move_elements(&Views(vec![view]), &[data], io.outputs)
+        move_elements(&Views(smallvec![view]), &[data], io.outputs)
     }
 
     fn moves(&self) -> Moves {

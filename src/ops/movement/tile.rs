@@ -3,11 +3,12 @@
 //! <https://docs.openvino.ai/2026/documentation/openvino-ir-format/operation-sets/operation-specs/movement/tile-1.html>
 
 use serde::{Deserialize, Serialize};
+use smallvec::{SmallVec, smallvec};
 
 use crate::kernel::broadcast::Broadcast;
 use crate::kernel::moving::move_elements;
 use crate::op::{Input, Io, Moves, Op, OpError, Output, Outputs, bail};
-use crate::tensor::{Dimension, PartialShape, ValueRange};
+use crate::tensor::{Dimension, Few, PartialShape, ValueRange};
 
 /// The data repeated.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
@@ -21,9 +22,9 @@ fn read(repeats: &Input<'_>) -> Result<Option<Vec<Dimension>>, OpError> {
         Some(0) => Some(1),
         _ => repeats.rank_given("repeats")?,
     };
-    let ranges = match (repeats.ranges(), count) {
-        (Some(ranges), _) => ranges.into_owned(),
-        (None, Some(count)) => vec![ValueRange::UNKNOWN; count],
+    let ranges = match (repeats.few_ranges(), count) {
+        (Some(ranges), _) => ranges,
+        (None, Some(count)) => smallvec![ValueRange::UNKNOWN; count],
         (None, None) => return Ok(None),
     };
     let negative = ranges.iter().enumerate().find(|(_, range)| range.max < 0);
@@ -39,9 +40,9 @@ fn read(repeats: &Input<'_>) -> Result<Option<Vec<Dimension>>, OpError> {
 }
 
 /// The list with ones before it, so that it has a length of `rank`.
-fn aligned<T: Clone + From<usize>>(list: &[T], rank: usize) -> Vec<T> {
-    let mut all = vec![T::from(1); rank - list.len()];
-    all.extend_from_slice(list);
+fn aligned<T: Clone + From<usize>>(list: &[T], rank: usize) -> Few<T> {
+    let mut all: Few<T> = smallvec![T::from(1); rank - list.len()];
+    all.extend(list.iter().cloned());
     all
 }
 
@@ -83,12 +84,12 @@ impl Op for Tile {
         }
         // Every axis as two: the repetitions, which the data has not, and its own.
         let dims = aligned(data.shape(), out.rank());
-        let target: Vec<usize> = dims
+        let target: SmallVec<[usize; 16]> = dims
             .iter()
             .zip(out)
             .flat_map(|(&dim, &size)| [size / dim, dim])
             .collect();
-        let from: Vec<usize> = dims.iter().flat_map(|&dim| [1, dim]).collect();
+        let from: SmallVec<[usize; 16]> = dims.iter().flat_map(|&dim| [1, dim]).collect();
         move_elements(&Broadcast::new(&from, &target), &[data], io.outputs)
     }
 

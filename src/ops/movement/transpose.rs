@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::kernel::{self, moving::move_elements};
 use crate::op::{Input, Io, Moves, Op, OpError, Output, Outputs, bail, ensure, permutation};
-use crate::tensor::{Dimension, PartialShape};
+use crate::tensor::{Dimension, Few, PartialShape};
 
 /// The axes in another order; an empty order reverses them.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
 pub(super) struct Transpose {}
 
-fn axes(order: &[i64], rank: usize) -> Result<Vec<usize>, OpError> {
+fn axes(order: &[i64], rank: usize) -> Result<Few<usize>, OpError> {
     if order.is_empty() {
         return Ok((0..rank).rev().collect());
     }
@@ -31,7 +31,7 @@ impl Op for Transpose {
         };
         let count = order.rank_given("the order")?;
         let known = match (order.ints(), count) {
-            (None, Some(0)) => Some(Vec::new()),
+            (None, Some(0)) => Some(Few::new()),
             (known, _) => known,
         };
         let shape = match (data.shape.dims(), known) {
@@ -99,6 +99,31 @@ mod tests {
         for (order, expected) in [(&[2i64, 0, 1][..], "[4,2,3]"), (&[], "[4,3,2]")] {
             let out = run(&Transpose {}, &[data.clone(), Tensor::vector(order)]).expect("fits");
             assert_eq!(out.shape().to_string(), expected);
+        }
+    }
+
+    /// Rows and columns of few elements, and there and back.
+    #[test]
+    fn interleaved() {
+        for (few, many) in [(2, 1), (2, 1023), (3, 1025), (4, 2500), (5, 70)] {
+            for ty in [ElementType::U8, ElementType::F32] {
+                let data = counted(ty, &[2, many, few]);
+                let order = Tensor::vector(&[0i64, 2, 1]);
+                let apart = run(&Transpose {}, &[data.clone(), order.clone()]).expect("fits");
+                let (from, to) = (data.bytes(), apart.bytes());
+                let size = from.len() / (2 * many * few);
+                for (image, i, j) in [(0, 0, 0), (0, many - 1, few - 1), (1, many / 2, 1)] {
+                    let place = ((image * many + i) * few + j) * size;
+                    let moved = ((image * few + j) * many + i) * size;
+                    assert_eq!(
+                        from[place..place + size],
+                        to[moved..moved + size],
+                        "{few} {many}"
+                    );
+                }
+                let together = run(&Transpose {}, &[apart, order]).expect("fits");
+                assert_eq!(together, data, "{few} {many}");
+            }
         }
     }
 

@@ -1,8 +1,8 @@
 //! What the operations of the category share: data of floats, and axes given as a tensor.
 
 use crate::op::{Input, OpError, Output, Outputs, bail, ensure, normalize_axes};
-use crate::tensor::Tensor;
 use crate::tensor::convert::try_i64;
+use crate::tensor::{Few, Tensor};
 
 /// The output of an operation that keeps type and shape of its data, which are floats.
 pub(super) fn infer_like(data: &Input<'_>) -> Result<Outputs, OpError> {
@@ -41,8 +41,8 @@ pub(super) fn check(data: &Input<'_>, axes: &Input<'_>, unique: bool) -> Result<
 }
 
 /// Which of the `rank` axes are named.
-pub(super) fn mask(axes: &[i64], rank: usize) -> Result<Vec<bool>, OpError> {
-    let mut mask = vec![false; rank];
+pub(super) fn mask(axes: &[i64], rank: usize) -> Result<Few<bool>, OpError> {
+    let mut mask = Few::from_elem(false, rank);
     for axis in normalize_axes(axes, rank)? {
         mask[axis] = true;
     }
@@ -50,6 +50,6 @@ pub(super) fn mask(axes: &[i64], rank: usize) -> Result<Vec<bool>, OpError> {
 }
 
 /// Which of the `rank` axes a tensor names.
-pub(super) fn mask_of(axes: &Tensor, rank: usize) -> Result<Vec<bool>, OpError> {
+pub(super) fn mask_of(axes: &Tensor, rank: usize) -> Result<Few<bool>, OpError> {
     mask(&try_i64(axes)?, rank)
 }

@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 
 use super::axes;
 use crate::kernel::normalize::{Affine, each_channel};
+use crate::kernel::scratch::{reused_all, reused_wide};
 use crate::op::{
     Input, Io, LayerData, Op, OpError, Outputs, ReadResult, attrs, bail, ensure, merge_types,
 };
 use crate::ops::floats::{fill, in_real, real};
-use crate::tensor::convert::convert;
-use crate::tensor::{ElementType, PartialShape};
+use crate::tensor::PartialShape;
 
 /// Channels normalized by given means and variances.
 #[derive(Debug, Clone, Deserialize, Serialize)]
@@ -100,20 +100,19 @@ impl Op for BatchNormInference {
     fn eval(&self, io: Io<'_>) -> Result<(), OpError> {
         let (inputs, out) = (io.inputs, &mut io.outputs[0]);
         let [data, gamma, beta, mean, variance] = self.order().map(|i| inputs[i]);
-        let wide = |tensor| convert(tensor, ElementType::F64);
+        let wide = reused_wide::<f64>;
         let [gamma, beta, mean, variance] =
             [wide(gamma)?, wide(beta)?, wide(mean)?, wide(variance)?];
-        let scales = gamma.as_slice::<f64>()?.iter().zip(beta.as_slice::<f64>()?);
-        let moments = mean.as_slice::<f64>()?.iter();
-        let moments = moments.zip(variance.as_slice::<f64>()?);
-        let channels: Vec<Affine> = scales
+        let scales = gamma.iter().zip(beta.iter());
+        let moments = mean.iter().zip(variance.iter());
+        let channels = scales
             .zip(moments)
             .map(|((gamma, &bias), (&mean, variance))| Affine {
                 mean,
                 factor: gamma / (variance + self.epsilon).sqrt(),
                 bias,
-            })
-            .collect();
+            });
+        let channels = reused_all(channels)?;
         let spatial = data.shape()[2..].iter().product();
         in_real!(data.element_type(), T => fill::<T, _>(out, |out| {
             each_channel(real::<T>(data)?.as_slice()?, out, spatial, &channels);

@@ -53,7 +53,7 @@ impl Op for Lrn {
         let shape = data.shape();
         let axes = match io.inputs.get(1) {
             Some(axes) => normalize_axes(&try_i64(axes)?, shape.rank())?,
-            None => vec![1],
+            None => smallvec::smallvec![1],
         };
         let response = Response {
             bias: self.bias,

@@ -3,7 +3,7 @@
 use crate::kernel::window;
 use crate::op::{Input, OpError, Output, bail, ensure};
 use crate::ops::window::{Rounding, Slide, Sliding, numbers, spatial_rank};
-use crate::tensor::{Dimension, PartialShape, Shape};
+use crate::tensor::{Dimension, Few, PartialShape, Shape};
 
 /// Refuses the rounding of PyTorch, which older versions do not have.
 pub(super) fn no_torch(rounding: Rounding) -> Result<(), OpError> {
@@ -23,7 +23,7 @@ pub(super) trait Window {
     fn sliding(&self) -> Sliding<'_>;
 
     /// The axes it slides along, with its size on each.
-    fn slides(&self, rank: usize) -> Result<Vec<(Slide, usize)>, OpError> {
+    fn slides(&self, rank: usize) -> Result<Few<(Slide, usize)>, OpError> {
         let kernel = numbers("kernel", self.kernel(), rank, 1)?;
         let slides = self.sliding().axes(rank)?.into_iter();
         // None is larger than a size may be.
@@ -59,7 +59,7 @@ pub(super) trait Window {
 
     /// The windows of a pooling whose output was inferred, and whether anything is padded.
     fn window(&self, data: &Shape, out: &Shape) -> Result<(window::Window, bool), OpError> {
-        let mut axes = Vec::new();
+        let mut axes: Few<_> = Few::new();
         let mut padded = false;
         let slides = self.slides(data.rank().saturating_sub(2))?;
         for (axis, (slide, kernel)) in slides.into_iter().enumerate() {

@@ -1,6 +1,6 @@
 //! Lengths of sequences, as many operations are given them.
 
-use crate::kernel::scratch::try_collect_ok;
+use crate::kernel::scratch::{Reused, reused_room};
 use crate::op::{OpError, bail};
 use crate::tensor::Tensor;
 use crate::tensor::convert::try_i64;
@@ -9,10 +9,17 @@ use crate::tensor::convert::try_i64;
 ///
 /// # Errors
 /// When one is negative or larger; `what` names them.
-pub(super) fn lengths_in(what: &str, lengths: &Tensor, most: usize) -> Result<Vec<usize>, OpError> {
-    let lengths = try_i64(lengths)?.into_iter().enumerate();
-    try_collect_ok(lengths.map(|(i, n)| match usize::try_from(n) {
-        Ok(length) if length <= most => Ok(length),
-        _ => bail!("{what} {i} is {n}, expected 0 to {most}"),
-    }))
+pub(super) fn lengths_in(
+    what: &str,
+    lengths: &Tensor,
+    most: usize,
+) -> Result<Reused<usize>, OpError> {
+    let mut all = reused_room(lengths.len())?;
+    for (i, n) in try_i64(lengths)?.into_iter().enumerate() {
+        match usize::try_from(n) {
+            Ok(length) if length <= most => all.push(length),
+            _ => bail!("{what} {i} is {n}, expected 0 to {most}"),
+        }
+    }
+    Ok(all)
 }

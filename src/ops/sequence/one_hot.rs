@@ -61,7 +61,10 @@ pub(super) fn read_1(layer: &LayerData<'_>) -> ReadResult {
 fn depth(input: &Input<'_>) -> Result<Dimension, OpError> {
     input.expect_integer("depth")?;
     input.expect_scalar("depth")?;
-    let Some(range) = input.ranges().and_then(|ranges| ranges.first().copied()) else {
+    let Some(range) = input
+        .few_ranges()
+        .and_then(|ranges| ranges.first().copied())
+    else {
         return Ok(Dimension::range(1, None));
     };
     ensure!(

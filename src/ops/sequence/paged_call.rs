@@ -141,7 +141,7 @@ impl<'a> Call<'a> {
                 inputs[SUBSEQUENCE_BEGINS],
                 inputs[QUERY].shape()[0],
             )?,
-            score_windows: try_i64(inputs[SCORE_WINDOW])?,
+            score_windows: try_i64(inputs[SCORE_WINDOW])?.into_vec(),
             window: windows.into_iter().flatten().min().unwrap_or(usize::MAX),
             places: 0,
         };

@@ -2,11 +2,12 @@
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 
 use super::lengths::lengths_in;
 use crate::kernel::real::Real;
 use crate::kernel::recurrent::{Activation, Kind, Recurrence, Sequences, State, Weights};
-use crate::kernel::scratch::{try_push, try_vec};
+use crate::kernel::scratch::{Reused, reused, reused_all, try_push};
 use crate::limits::Share;
 use crate::op::{Input, Io, OpError, Output, Outputs, bail, ensure, merge_types};
 use crate::ops::floats::{fill, in_real, real};
@@ -91,7 +92,7 @@ pub(super) fn functions<const N: usize>(
     if given.is_empty() {
         return Ok(default);
     }
-    let functions: Vec<Activation> = given
+    let functions: SmallVec<[Activation; N]> = given
         .iter()
         .map(|f| match f {
             Function::Relu => Activation::Relu,
@@ -99,7 +100,7 @@ pub(super) fn functions<const N: usize>(
             Function::Tanh => Activation::Tanh,
         })
         .collect();
-    match functions.try_into() {
+    match functions.into_inner() {
         Ok(functions) => Ok(functions),
         Err(_) => bail!("activations has {} names, expected {N}", given.len()),
     }
@@ -265,7 +266,7 @@ impl Recurrent {
         };
         let lengths = match inputs.lengths.take() {
             Some(lengths) => lengths_in("sequence length", lengths, steps)?,
-            None => try_vec(1, batch)?,
+            None => reused(1, batch)?,
         };
         let inputs = inputs.map(|tensor| real::<T>(tensor))?;
         let run = |d: usize, out: &mut [&mut [T]]| self.one_way(&inputs, &lengths, steps, d, out);
@@ -306,7 +307,7 @@ impl Recurrent {
     ) -> Result<State<T>, OpError> {
         let (n, directions) = (self.hidden, self.directions());
         let mut last = inputs.states::<T>(d, directions, n)?;
-        let zeros = try_vec(T::zero(), self.kind.biases() * n)?;
+        let zeros = reused(T::zero(), self.kind.biases() * n)?;
         let recurrence = Recurrence {
             kind: self.kind,
             hidden: n,
@@ -426,17 +427,12 @@ impl Inputs<Tensor> {
 
     /// The initial states of one direction, `[batch, hidden]`.
     fn states<T: Real>(&self, d: usize, directions: usize, n: usize) -> Result<State<T>, OpError> {
-        let state = |tensor: Option<&Tensor>| -> Result<Vec<T>, OpError> {
+        let state = |tensor: Option<&Tensor>| -> Result<Reused<T>, OpError> {
             let Some(tensor) = tensor else {
-                return Ok(Vec::new());
+                return Ok(Reused::default());
             };
             let rows = tensor.as_slice::<T>()?.chunks_exact(n);
-            Ok(rows
-                .skip(d)
-                .step_by(directions)
-                .flatten()
-                .copied()
-                .collect())
+            reused_all(rows.skip(d).step_by(directions).flatten().copied())
         };
         Ok(State {
             hidden: state(Some(&self.hidden))?,

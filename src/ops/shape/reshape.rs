@@ -224,7 +224,7 @@ impl Op for Reshape {
             bail!("expected 2 inputs (data, shape), got {}", inputs.len());
         };
         let count = target.rank_given("the target shape")?;
-        let shape = match (target.ranges(), count) {
+        let shape = match (target.few_ranges(), count) {
             (Some(ranges), _) => self.shape(&data.shape, &ranges)?,
             (None, Some(count)) => self.shape(&data.shape, &vec![ValueRange::UNKNOWN; count])?,
             (None, None) => PartialShape::dynamic(),

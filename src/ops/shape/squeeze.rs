@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::op::{Input, Moves, Op, OpError, Output, Outputs, allowed_axes, bail, normalize_axes};
-use crate::tensor::PartialShape;
+use crate::tensor::{Few, PartialShape};
 
 /// The data without some dimensions of 1: those of the axes given, or all.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
@@ -47,12 +47,12 @@ impl Squeeze {
 impl Op for Squeeze {
     fn infer(&self, inputs: &[Input<'_>]) -> Result<Outputs, OpError> {
         let (data, axes) = match inputs {
-            [data] => (data, Some(Vec::new())),
+            [data] => (data, Some(Few::new())),
             [data, axes] => {
                 axes.expect_integer("axes")?;
                 axes.expect_at_most_1d("axes")?;
                 let none = axes.shape.elements().value() == Some(0);
-                (data, axes.ints().or(none.then(Vec::new)))
+                (data, axes.ints().or(none.then(Few::new)))
             }
             _ => bail!("expected 1 or 2 inputs (data, axes), got {}", inputs.len()),
         };

@@ -146,7 +146,7 @@ impl Inputs<'_, &Tensor> {
         let ints = |tensor: &Tensor| Input::of(tensor).ints().unwrap_or_default();
         let axes = distinct(&ints(self.axes), rank)?;
         let sizes = self.signal_size.map(|tensor| ints(tensor));
-        let sizes = sizes.unwrap_or_else(|| vec![-1; axes.len()]);
+        let sizes = sizes.unwrap_or_else(|| smallvec::smallvec![-1; axes.len()]);
         let sizes = sizes.iter().map(|&size| usize::try_from(size).ok());
         Ok(axes.into_iter().zip(sizes).collect())
     }

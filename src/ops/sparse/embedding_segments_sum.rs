@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::embedding::{self, Reduction};
 use crate::kernel::bags::{Bags, bounds};
-use crate::kernel::scratch::{try_collect, try_collect_ok};
+use crate::kernel::scratch::{reused_all, try_collect, try_collect_ok};
 use crate::op::{Input, Io, Op, OpError, Outputs, bail, ensure};
 use crate::tensor::Tensor;
 use crate::tensor::convert::try_i64;
@@ -59,7 +59,7 @@ impl Op for EmbeddingSegmentsSum {
         if !ids.is_sorted() {
             let mut samples = try_collect(0..ids.len())?;
             samples.sort_unstable_by_key(|&i| (ids[i], i));
-            rows = samples.iter().map(|&i| rows[i]).collect();
+            rows = reused_all(samples.iter().map(|&i| rows[i]))?;
             ids.sort_unstable();
             order = Some(samples);
         }

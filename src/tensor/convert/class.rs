@@ -1,11 +1,10 @@
 //! The types arithmetic is computed in, and every other type seen through them.
 
 use bytemuck::{AnyBitPattern, Pod};
-use smallvec::SmallVec;
 
 use super::half;
 use crate::tensor::simd::vectorize_mut;
-use crate::tensor::{Element, ElementType, Tensor, TensorError, float, pack};
+use crate::tensor::{Element, ElementType, Few, Tensor, TensorError, float, pack};
 use ElementType as E;
 
 /// Elements converted at a time: a few pages of the widest type, so that they stay in cache.
@@ -406,8 +405,8 @@ integers!(u64, widen_u64, narrow_u64);
 ///
 /// # Errors
 /// When there is no memory for them.
-pub(crate) fn try_i64(tensor: &Tensor) -> Result<Vec<i64>, TensorError> {
-    let (len, mut out) = (tensor.len(), Vec::new());
+pub(crate) fn try_i64(tensor: &Tensor) -> Result<Few<i64>, TensorError> {
+    let (len, mut out) = (tensor.len(), Few::new());
     out.try_reserve_exact(len)
         .map_err(|_| TensorError::OutOfMemory(len.saturating_mul(size_of::<i64>())))?;
     out.resize(len, 0);
@@ -418,12 +417,12 @@ pub(crate) fn try_i64(tensor: &Tensor) -> Result<Vec<i64>, TensorError> {
 /// As [`try_i64`], for tests.
 #[cfg(test)]
 pub(crate) fn to_i64(tensor: &Tensor) -> Vec<i64> {
-    try_i64(tensor).expect("memory")
+    try_i64(tensor).expect("memory").into_vec()
 }
 
 /// As [`try_i64`], of a tensor that has few.
-pub(crate) fn few_i64(tensor: &Tensor) -> SmallVec<[i64; 8]> {
-    let mut out = SmallVec::from_elem(0, tensor.len());
+pub(crate) fn few_i64(tensor: &Tensor) -> Few<i64> {
+    let mut out = Few::from_elem(0, tensor.len());
     widen_to_i64(tensor, &mut out);
     out
 }
