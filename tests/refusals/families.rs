@@ -438,21 +438,6 @@ pub(super) fn families() -> Vec<Family> {
                 list(&[0i64, 1, 3]),
             ],
         ),
-        (
-            "RegionYolo",
-            "opset1",
-            &[
-                ("axis", "1"),
-                ("end_axis", "3"),
-                ("coords", "4"),
-                ("classes", "4"),
-                ("num", "2"),
-                ("do_softmax", "true"),
-                ("mask", "0,1"),
-                ("anchors", "1,1,2,2"),
-            ],
-            vec![floats(&[1, 18, 30, 30])],
-        ),
     ];
     for mode in 0..5 {
         all.push((
