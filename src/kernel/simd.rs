@@ -50,6 +50,57 @@ pub(crate) fn prefetch_after<T>(elements: &[T], bytes: usize) {
     }
 }
 
+/// How a loop that goes through memory from one end to the other asks for what comes. A processor foresees
+/// reads, but not always far enough for a few operations on each, nor from one page to the next.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stream {
+    /// Bytes between what is worked on and what is asked for. Much more would wait for memory in places
+    /// that other reads need.
+    pub(crate) ahead: usize,
+    nearest: bool,
+}
+
+impl Stream {
+    /// For the processor this runs on, where one sequence of elements is read.
+    pub(crate) fn one() -> Self {
+        let nearest = asks_for_the_nearest();
+        Self {
+            ahead: if nearest { 2048 } else { 1024 },
+            nearest,
+        }
+    }
+
+    /// The same where several sequences are read side by side.
+    pub(crate) fn several() -> Self {
+        Self {
+            ahead: 2048,
+            nearest: asks_for_the_nearest(),
+        }
+    }
+
+    /// Asks for what lies so many bytes after some elements.
+    #[inline(always)]
+    pub(crate) fn ask<T>(self, elements: &[T], bytes: usize) {
+        // A branch would keep the compiler from making vectors of what is around it, and asking for what is
+        // about to be read costs nothing.
+        let (near, far) = if self.nearest { (bytes, 0) } else { (0, bytes) };
+        for at in (0..size_of_val(elements)).step_by(LINE) {
+            prefetch(elements.as_ptr().cast::<u8>(), near + at);
+            prefetch_far(elements.as_ptr().cast::<u8>(), far + at);
+        }
+    }
+}
+
+/// Whether loops may fill the nearest cache ahead of them. Processors of AMD, which alone have SSE4a, have
+/// half of the bandwidth then, but gain from filling the next one where they read several sequences.
+pub(crate) fn asks_for_the_nearest() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    let amd = std::arch::is_x86_feature_detected!("sse4a");
+    #[cfg(not(target_arch = "x86_64"))]
+    let amd = false;
+    !amd
+}
+
 /// Every second element, beginning with the first.
 #[inline(always)]
 pub(crate) fn evens<S: Simd>(simd: S, from: &[f32; 32]) -> [f32; 16] {

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use pulp::NullaryFnOnce;
 
 use super::scalar::{Accumulator, Map, Pair, Scalar, two_sum};
-use crate::kernel::simd::{prefetch_after, vectorize};
+use crate::kernel::simd::{Stream, vectorize};
 
 /// A reduction of elements `T` into accumulators `A`, slice by slice.
 pub(crate) trait Fold<T, A>: Sync {
@@ -26,11 +26,6 @@ pub(crate) trait Fold<T, A>: Sync {
     fn finish(&self, acc: &mut [A], count: usize);
 }
 
-/// Bytes between what is folded and what is asked for: the processor foresees reads, but not far enough
-/// for a few operations on each, nor from one page to the next. Much more than this would wait for
-/// memory in places that it needs for other reads.
-const AHEAD: usize = 2048;
-
 /// Elements that are about a line of the cache: with fewer at a time nothing is asked for.
 const WHOLE: usize = 16;
 
@@ -38,6 +33,9 @@ const WHOLE: usize = 16;
 /// them at a time, whose accumulators stay in the nearest cache.
 const GROUP: usize = 8;
 const COLUMNS: usize = 1024;
+
+/// Bytes of rows that are folded together, up to which these are still one sequence to a processor.
+const ONE: usize = 2048;
 
 /// Rows shorter than this are folded several at a time, as one row of [`WIDE`] at most.
 const NARROW: usize = 16;
@@ -51,33 +49,53 @@ impl<S> Elementwise<S> {
     pub(crate) const NEW: Self = Self(PhantomData);
 }
 
-/// Folds a run in `N` independent lanes, which the processor works on at the same time.
+/// Folds elements into lanes, one into each.
+#[inline(always)]
+fn push_each<const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(
+    mut lanes: [A; N],
+    block: &[T; N],
+) -> [A; N] {
+    for (lane, &x) in lanes.iter_mut().zip(block) {
+        *lane = S::push(*lane, x);
+    }
+    lanes
+}
+
+/// Folds a run in four times `N` independent lanes, which the processor works on at the same time. One
+/// array of so many lanes would not always stay in registers.
 #[inline(always)]
 fn run<const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(acc: A, data: &[T]) -> A {
-    let (blocks, rest) = data.as_chunks::<N>();
+    let blocks = data.as_chunks::<N>().0.as_chunks::<4>().0;
+    let rest = &data[blocks.len() * 4 * N..];
     if blocks.is_empty() {
         return rest.iter().fold(acc, |acc, &x| S::push(acc, x));
     }
-    let mut lanes = [S::IDENTITY; N];
+    let stream = Stream::one();
+    let (mut a, mut b) = ([S::IDENTITY; N], [S::IDENTITY; N]);
+    let (mut c, mut d) = (a, b);
     for block in blocks {
-        if N >= WHOLE {
-            prefetch_after(block, AHEAD);
+        if 4 * N >= WHOLE {
+            stream.ask(block, stream.ahead);
         }
-        for i in 0..N {
-            lanes[i] = S::push(lanes[i], block[i]);
-        }
+        a = push_each::<N, T, A, S>(a, &block[0]);
+        b = push_each::<N, T, A, S>(b, &block[1]);
+        c = push_each::<N, T, A, S>(c, &block[2]);
+        d = push_each::<N, T, A, S>(d, &block[3]);
+    }
+    for i in 0..N {
+        a[i] = S::merge(S::merge(a[i], c[i]), S::merge(b[i], d[i]));
     }
     let mut width = N / 2;
     while width > 0 {
         for i in 0..width {
-            lanes[i] = S::merge(lanes[i], lanes[i + width]);
+            a[i] = S::merge(a[i], a[i + width]);
         }
         width /= 2;
     }
     // Lanes that the rest were added to would not stay in registers.
-    let acc = S::merge(acc, lanes[0]);
-    if N > 8 {
-        return run::<8, T, A, S>(acc, rest);
+    let acc = S::merge(acc, a[0]);
+    if N > 2 {
+        return run::<2, T, A, S>(acc, rest);
     }
     rest.iter().fold(acc, |acc, &x| S::push(acc, x))
 }
@@ -98,10 +116,11 @@ fn long_runs<const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(acc: &mut [A], d
     }
 }
 
-/// What is asked for while rows are folded together: [`AHEAD`] bytes on from them up to a column, so many
-/// from that column on.
+/// What is asked for while rows are folded together: what comes in their stream up to a column, so many
+/// bytes on from that column.
 #[derive(Clone, Copy)]
 struct Ahead {
+    stream: Stream,
     column: usize,
     far: usize,
 }
@@ -124,13 +143,13 @@ fn columns<'a, const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(
     for (i, acc) in whole.iter_mut().enumerate() {
         let mut sums = *acc;
         let bytes = if i * N < ahead.column {
-            AHEAD
+            ahead.stream.ahead
         } else {
             ahead.far
         };
         for row in pieces {
             if N >= WHOLE {
-                prefetch_after(&row[i], bytes);
+                ahead.stream.ask(&row[i], bytes);
             }
             for (sum, &x) in sums.iter_mut().zip(&row[i]) {
                 *sum = S::push(*sum, x);
@@ -144,17 +163,23 @@ fn columns<'a, const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(
 /// Folds rows `stride` apart into accumulators.
 #[inline(always)]
 fn wide_rows<T: Copy, A: Copy, S: Scalar<T, A>>(acc: &mut [A], data: &[T], stride: usize) {
-    let width = acc.len();
-    let mut rest = data;
+    let (width, mut rest) = (acc.len(), data);
     // What comes after a row is the next of the same group, which is read at the same time: after the last
-    // columns come the first of the rows of the next group.
-    let column = width.saturating_sub(AHEAD / size_of::<T>());
+    // columns come the first of the rows of the next group. A small group is gone through at once.
+    let (stream, column) = if GROUP * stride * size_of::<T>() > ONE {
+        let stream = Stream::several();
+        let column = width.saturating_sub(stream.ahead / size_of::<T>());
+        (stream, column)
+    } else {
+        (Stream::one(), width)
+    };
     let beyond = (GROUP * stride).saturating_sub(width) * size_of::<T>();
     while rest.len() >= (GROUP - 1) * stride + width {
         for (k, acc) in acc.chunks_mut(COLUMNS).enumerate() {
             let ahead = Ahead {
+                stream,
                 column: column.saturating_sub(k * COLUMNS),
-                far: AHEAD + beyond,
+                far: stream.ahead + beyond,
             };
             let mut rows = [rest; GROUP];
             for (i, row) in rows.iter_mut().enumerate() {
@@ -187,11 +212,12 @@ impl<T: Copy, A: Copy, S: Scalar<T, A>> NullaryFnOnce for Runs<'_, T, A, S> {
             2 => short_runs::<2, T, A, S>(acc, data),
             3 => short_runs::<3, T, A, S>(acc, data),
             4 => short_runs::<4, T, A, S>(acc, data),
-            5..32 => long_runs::<4, T, A, S>(acc, data),
-            32..128 => long_runs::<16, T, A, S>(acc, data),
-            // Eight vectors of 32 bytes, or four of 64.
-            _ if size_of::<A>() > 4 => long_runs::<32, T, A, S>(acc, data),
-            _ => long_runs::<64, T, A, S>(acc, data),
+            5..32 => long_runs::<1, T, A, S>(acc, data),
+            32..128 => long_runs::<4, T, A, S>(acc, data),
+            // Accumulators of eight bytes: four vectors of 64. As many elements of eight bytes the compiler
+            // would take one by one.
+            _ if size_of::<A>() > size_of::<T>() => long_runs::<8, T, A, S>(acc, data),
+            _ => long_runs::<16, T, A, S>(acc, data),
         }
     }
 }
