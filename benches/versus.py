@@ -13,8 +13,9 @@ found to a page (docs/performance.md).
 
 Models are made in target/versus once. All engines evaluate in f32 on the same number of threads.
 A round is some evaluations of one engine, then of the next, and last what the machine can do at most
-with as many bytes or multiplications; the figure of each is the median of its rounds' medians. Raw figures are appended to a file of JSON lines: where a case was measured
-twice, its last figures are shown."""
+with as many bytes or multiplications; the figure of each is the median of its rounds' medians. Raw
+figures are appended to a file of JSON lines: where a case was measured twice, its last figures are
+shown."""
 
 import argparse
 import datetime

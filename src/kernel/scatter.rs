@@ -15,7 +15,7 @@ use super::moving::{Mover, Odometer, Word, copy, for_rows};
 use super::scatter_columns;
 pub(crate) use super::scatter_reduce::{Reduction, reduce};
 use super::scratch::{Reused, reused, reused_room, try_zeroed};
-use super::simd::prefetch;
+use super::simd::{is_amd, prefetch};
 use crate::limits::Share;
 use crate::op::OpError;
 use crate::tensor::Tensor;
@@ -158,10 +158,19 @@ impl<'a, P: Places, T> Piece<'a, P, T> {
                 f(at, element, update);
             }
         };
-        if len == self.places.slab() && size_of::<T>().saturating_mul(len) < NEAR {
-            return self.places.visit(slab, apply);
+        let whole = len == self.places.slab();
+        // What a processor of AMD does not find near it waits for while it goes on by itself.
+        if is_amd() || size_of::<T>().saturating_mul(len) < NEAR {
+            match &self.columns {
+                Some(columns) => {
+                    let columns = columns.clone();
+                    return self.places.visit_columns(slab, columns, apply);
+                }
+                None if whole => return self.places.visit(slab, apply),
+                None => {}
+            }
         }
-        if len == self.places.slab() || self.columns.is_some() {
+        if whole || self.columns.is_some() {
             let mut found = [(0, 0); TOGETHER];
             let mut count = 0;
             let together = |at, update| {

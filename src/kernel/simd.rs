@@ -57,13 +57,15 @@ pub(crate) struct Stream {
     /// Bytes between what is worked on and what is asked for. Much more would wait for memory in places
     /// that other reads need.
     pub(crate) ahead: usize,
+    /// Whether the nearest cache is filled. Processors of AMD have half of the bandwidth then, but gain from
+    /// filling the next one where they read several sequences.
     nearest: bool,
 }
 
 impl Stream {
     /// For the processor this runs on, where one sequence of elements is read.
     pub(crate) fn one() -> Self {
-        let nearest = asks_for_the_nearest();
+        let nearest = !is_amd();
         Self {
             ahead: if nearest { 2048 } else { 1024 },
             nearest,
@@ -74,7 +76,7 @@ impl Stream {
     pub(crate) fn several() -> Self {
         Self {
             ahead: 2048,
-            nearest: asks_for_the_nearest(),
+            nearest: !is_amd(),
         }
     }
 
@@ -91,14 +93,13 @@ impl Stream {
     }
 }
 
-/// Whether loops may fill the nearest cache ahead of them. Processors of AMD, which alone have SSE4a, have
-/// half of the bandwidth then, but gain from filling the next one where they read several sequences.
-pub(crate) fn asks_for_the_nearest() -> bool {
+/// Whether this runs on a processor of AMD, which alone have SSE4a: some of what helps others hinders these.
+pub(crate) fn is_amd() -> bool {
     #[cfg(target_arch = "x86_64")]
     let amd = std::arch::is_x86_feature_detected!("sse4a");
     #[cfg(not(target_arch = "x86_64"))]
     let amd = false;
-    !amd
+    amd
 }
 
 /// Every second element, beginning with the first.

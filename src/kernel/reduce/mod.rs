@@ -33,8 +33,12 @@ use crate::tensor::convert::{narrow, widen};
 const TASK: usize = 1 << 18;
 /// unless they need more accumulators than this, which stay in the nearest cache.
 const ACCUMULATORS: usize = 4096;
-/// Fewer elements than this stay on the calling thread.
+/// As many where they are divided along a kept axis, so that no sums must be brought together.
+const KEPT_TASK: usize = 1 << 16;
+/// Fewer elements than this stay on the calling thread, unless it is one of a pool's.
 const PARALLEL: usize = 1 << 18;
+/// Fewer than this do wherever that is.
+const PARALLEL_HERE: usize = 1 << 16;
 /// How many elements are widened at a time.
 const BLOCK: usize = 2048;
 /// An inner kept axis is only divided into pieces of at least this many contiguous elements.
@@ -177,7 +181,12 @@ enum Split {
 }
 
 fn split(axes: &[Axis]) -> Split {
-    if total(axes) <= TASK && kept(axes) <= ACCUMULATORS {
+    let most = if axes.first().is_some_and(|axis| !axis.reduced) {
+        KEPT_TASK
+    } else {
+        TASK
+    };
+    if total(axes) <= most && kept(axes) <= ACCUMULATORS {
         return Split::No;
     }
     match axes.iter().position(|a| !a.reduced) {
@@ -212,12 +221,15 @@ impl<'a, T: Number, A: Accumulator<T>> Job<'a, T, A> {
         axes: &Axes,
         value: fn(A) -> T,
     ) -> Self {
+        // Others take long to hear of work from outside of their pool.
+        let here = rayon::current_thread_index().is_some();
+        let least = if here { PARALLEL_HERE } else { PARALLEL };
         Self {
             source,
             fold,
             count: axes.count,
             empty: axes.total == 0,
-            parallel: axes.total >= PARALLEL,
+            parallel: axes.total >= least,
             value,
             watch: limits::watch(),
         }
