@@ -100,6 +100,39 @@ fn run<const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(acc: A, data: &[T]) ->
     rest.iter().fold(acc, |acc, &x| S::push(acc, x))
 }
 
+/// Folds a run in `N` lanes, which the compiler keeps in vectors whatever the type: those of a loop, where it
+/// would take many that are written out one by one.
+#[inline(always)]
+#[allow(clippy::needless_range_loop)] // so that lanes are loaded and stored once a group
+fn run_in_lanes<const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(acc: A, data: &[T]) -> A {
+    let (rows, rest) = data.as_chunks::<N>();
+    let (groups, rows) = rows.as_chunks::<4>();
+    let stream = Stream::one();
+    let mut lanes = [S::IDENTITY; N];
+    for group in groups {
+        stream.ask(group, stream.ahead);
+        for i in 0..N {
+            let mut lane = lanes[i];
+            for row in group {
+                lane = S::push(lane, row[i]);
+            }
+            lanes[i] = lane;
+        }
+    }
+    for row in rows {
+        lanes = push_each::<N, T, A, S>(lanes, row);
+    }
+    let mut width = N / 2;
+    while width > 0 {
+        for i in 0..width {
+            lanes[i] = S::merge(lanes[i], lanes[i + width]);
+        }
+        width /= 2;
+    }
+    rest.iter()
+        .fold(S::merge(acc, lanes[0]), |acc, &x| S::push(acc, x))
+}
+
 /// Runs of a length the compiler knows.
 #[inline(always)]
 fn short_runs<const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(acc: &mut [A], data: &[T]) {
@@ -113,6 +146,14 @@ fn long_runs<const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(acc: &mut [A], d
     let len = data.len() / acc.len();
     for (acc, data) in acc.iter_mut().zip(data.chunks_exact(len)) {
         *acc = run::<N, T, A, S>(*acc, data);
+    }
+}
+
+#[inline(always)]
+fn runs_in_lanes<const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(acc: &mut [A], data: &[T]) {
+    let len = data.len() / acc.len();
+    for (acc, data) in acc.iter_mut().zip(data.chunks_exact(len)) {
+        *acc = run_in_lanes::<N, T, A, S>(*acc, data);
     }
 }
 
@@ -214,10 +255,10 @@ impl<T: Copy, A: Copy, S: Scalar<T, A>> NullaryFnOnce for Runs<'_, T, A, S> {
             4 => short_runs::<4, T, A, S>(acc, data),
             5..32 => long_runs::<1, T, A, S>(acc, data),
             32..128 => long_runs::<4, T, A, S>(acc, data),
-            // Accumulators of eight bytes: four vectors of 64. As many elements of eight bytes the compiler
-            // would take one by one.
+            // Accumulators of eight bytes: four vectors of 64.
             _ if size_of::<A>() > size_of::<T>() => long_runs::<8, T, A, S>(acc, data),
-            _ => long_runs::<16, T, A, S>(acc, data),
+            _ if size_of::<T>() == 8 => runs_in_lanes::<32, T, A, S>(acc, data),
+            _ => runs_in_lanes::<64, T, A, S>(acc, data),
         }
     }
 }
