@@ -58,7 +58,8 @@ def work(case):
         meta = json.load(file)
     # An older form keeps operations where bytes are.
     flops = "holds flops" in meta.get("note", "")
-    return {"flops" if flops else name: meta[name] for name in ("bytes", "flops") if name in meta}
+    names = [name for name in ("bytes", "flops", "rows") if name in meta]
+    return {"flops" if flops and name == "bytes" else name: meta[name] for name in names}
 
 
 def limit(case, threads, options):
@@ -69,6 +70,11 @@ def limit(case, threads, options):
     title = page.group(os.path.basename(case))
     if not least.get("bytes") or title in page.UNLIMITED:
         return None
+    if rows := least.get("rows"):
+        words = [options.probe, "--threads", str(threads), "--serve", rows["how"]]
+        for name in ("rows", "bytes", "table", "tables"):
+            words += [f"--{name}", str(rows[name])]
+        return words
     # The same bytes in as many threads; a reduction only reads.
     how, times = ("read", 1) if title == "reduce" else ("copy", 2)
     each = str(max(least["bytes"] // threads // times, 64))

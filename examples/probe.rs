@@ -3,6 +3,7 @@
 //! ```text
 //! probe [--threads N] [--repetitions N]
 //! probe [--threads N] --serve multiply|copy|read [--bytes N]
+//! probe [--threads N] --serve pick|put --rows N --bytes N --table N [--tables N]
 //! ```
 //!
 //! One line of JSON: `gflops` of fused multiply-adds in f32, and for each `bytes`, those that a
@@ -11,7 +12,9 @@
 //!
 //! `--serve` measures one limit whenever it is asked to, so that it can take turns with what it
 //! limits: it says `ready WORK`, the operations (or bytes) of a repetition, and answers each line
-//! `run N` with `t` and the nanoseconds of N repetitions.
+//! `run N` with `t` and the nanoseconds of N repetitions. `pick` copies rows of so many bytes from
+//! random places of each table, one after the other, to places in order, `put` from places in order to
+//! random ones of a table that is copied first: as much as gathers and scatters must do.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -75,6 +78,109 @@ impl WithSimd for Read<'_> {
     }
 }
 
+/// Rows that are moved between random places and places in order.
+#[derive(Debug, Clone, Copy)]
+struct Rows {
+    /// Of each table.
+    count: usize,
+    bytes: usize,
+    table: usize,
+    tables: usize,
+    put: bool,
+}
+
+impl Rows {
+    /// The bytes of all rows and of their places, and of the copies of tables that rows are put in.
+    fn bytes(self) -> usize {
+        // A row that is put in a table is written to what the copy has written.
+        let (times, copied) = if self.put {
+            (1, 2 * self.table)
+        } else {
+            (2, 0)
+        };
+        self.tables * (self.count * (times * self.bytes + size_of::<u64>()) + copied)
+    }
+
+    /// What one of some threads does: some of the tables, or some of the rows of the only one, put in as
+    /// much of it.
+    fn part(self, threads: usize) -> Self {
+        match (self.tables, self.put) {
+            (1, false) => Self {
+                count: self.count.div_ceil(threads),
+                ..self
+            },
+            (1, true) => Self {
+                count: self.count.div_ceil(threads),
+                table: self.table.div_ceil(threads),
+                ..self
+            },
+            _ => Self {
+                tables: self.tables.div_ceil(threads),
+                ..self
+            },
+        }
+    }
+
+    fn times(
+        self,
+        threads: usize,
+        repetitions: usize,
+        rounds: usize,
+    ) -> Result<Vec<Duration>, Box<dyn Error>> {
+        let part = self.part(threads);
+        match self.bytes {
+            1 => times(threads, repetitions, || part.prepare::<u8, 1>(rounds)),
+            2 => times(threads, repetitions, || part.prepare::<u16, 1>(rounds)),
+            4 => times(threads, repetitions, || part.prepare::<u32, 1>(rounds)),
+            // Zero: as many as there are.
+            _ => times(threads, repetitions, || part.prepare::<u8, 0>(rounds)),
+        }
+    }
+
+    /// Moves rows of `WIDTH` elements, as often as that.
+    fn prepare<T: Copy + From<u8>, const WIDTH: usize>(self, rounds: usize) -> impl FnMut() {
+        let width = if WIDTH > 0 { WIDTH } else { self.bytes };
+        let rows = (self.table / self.bytes).max(1);
+        let mut state = 1u64;
+        let random = || {
+            // Knuth's linear congruential generator.
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % rows as u64
+        };
+        let places: Vec<u64> = std::iter::repeat_with(random).take(self.count).collect();
+        let size = rows * width;
+        let tables = vec![T::from(1); self.tables * size];
+        let mut copies = vec![T::from(1); if self.put { tables.len() } else { 0 }];
+        let mut in_order = vec![T::from(1); self.tables * self.count * width];
+        move || {
+            // What is captured the compiler does not know.
+            let width = if WIDTH > 0 { WIDTH } else { width };
+            let row = |place: u64| place as usize * width..(place as usize + 1) * width;
+            for _ in 0..rounds {
+                let tables = black_box(&tables).chunks_exact(size);
+                let in_order = black_box(&mut in_order).chunks_exact_mut(places.len() * width);
+                if self.put {
+                    let copies = black_box(&mut copies).chunks_exact_mut(size);
+                    for ((table, copy), in_order) in tables.zip(copies).zip(in_order) {
+                        copy.copy_from_slice(table);
+                        for (from, &place) in in_order.chunks_exact(width).zip(&places) {
+                            copy[row(place)].copy_from_slice(from);
+                        }
+                    }
+                } else {
+                    for (table, in_order) in tables.zip(in_order) {
+                        for (to, &place) in in_order.chunks_exact_mut(width).zip(&places) {
+                            to.copy_from_slice(&table[row(place)]);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// What is measured.
 #[derive(Debug, Clone, Copy)]
 enum Limit {
@@ -82,6 +188,8 @@ enum Limit {
     /// Of so many bytes a thread.
     Copy(usize),
     Read(usize),
+    /// Of all threads together.
+    Rows(Rows),
 }
 
 impl Limit {
@@ -97,6 +205,7 @@ impl Limit {
             Self::Multiply => 2 * CHAINS * STEPS * Arch::new().dispatch(Multiply),
             Self::Copy(bytes) => 2 * bytes * Self::rounds(bytes),
             Self::Read(bytes) => bytes * Self::rounds(bytes),
+            Self::Rows(rows) => return (rows.bytes() * Self::rounds(rows.bytes())) as f64,
         };
         (each * threads) as f64
     }
@@ -127,6 +236,7 @@ impl Limit {
                     }
                 }
             }),
+            Self::Rows(rows) => rows.times(threads, repetitions, Self::rounds(rows.bytes())),
         }
     }
 
@@ -189,13 +299,17 @@ fn serve(limit: Limit, threads: usize) -> Result<(), Box<dyn Error>> {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let (mut threads, mut repetitions, mut bytes, mut served) = (1, 15, SIZES[0], None);
+    let (mut rows, mut table, mut tables) = (1, SIZES[0], 1);
     let mut arguments = std::env::args().skip(1);
     while let Some(option) = arguments.next() {
         let value = arguments.next().ok_or(format!("{option} needs a value"))?;
         match option.as_str() {
             "--threads" => threads = value.parse()?,
             "--repetitions" => repetitions = value.parse()?,
-            "--bytes" => bytes = value.parse::<usize>()?.max(4),
+            "--bytes" => bytes = value.parse::<usize>()?.max(1),
+            "--rows" => rows = value.parse::<usize>()?.max(1),
+            "--table" => table = value.parse()?,
+            "--tables" => tables = value.parse::<usize>()?.max(1),
             "--serve" => served = Some(value),
             _ => return Err(format!("there is no option {option}").into()),
         }
@@ -206,10 +320,20 @@ fn main() -> Result<(), Box<dyn Error>> {
     match served.as_deref() {
         None => {}
         Some("multiply") => return serve(Limit::Multiply, threads),
-        Some("copy") => return serve(Limit::Copy(bytes), threads),
-        Some("read") => return serve(Limit::Read(bytes), threads),
+        Some("copy") => return serve(Limit::Copy(bytes.max(4)), threads),
+        Some("read") => return serve(Limit::Read(bytes.max(4)), threads),
+        Some(how @ ("pick" | "put")) => {
+            let rows = Rows {
+                count: rows,
+                bytes,
+                table,
+                tables,
+                put: how == "put",
+            };
+            return serve(Limit::Rows(rows), threads);
+        }
         Some(other) => {
-            let expected = "multiply, copy or read";
+            let expected = "multiply, copy, read, pick or put";
             return Err(format!("--serve: expected {expected}, got {other}").into());
         }
     }

@@ -26,7 +26,8 @@ node = helper.make_node
 def case(name, inputs, ir, nodes=None, constants=None, opset=18, **work):
     """`inputs` and `constants` map names to functions of a random generator, `ir` makes a node of
     parameters and constants, `nodes` are those of ONNX. `work` is bytes=… or flops=…; bytes may
-    be a function of the bytes of all inputs and of the output."""
+    be a function of the bytes of all inputs and of the output. `rows` tells how many rows of each of
+    some tables are moved to or from random places, and their bytes and those of a table."""
     CASES[name] = (inputs, ir, nodes, constants or {}, opset, work)
 
 
@@ -52,6 +53,14 @@ def size(shape):
     return int(np.prod(shape))
 
 
+def rows_of(count, width, table, dtype, tables=1, put=False):
+    """Rows of `width` elements that are picked from random places, or put there."""
+    each = np.dtype(dtype).itemsize
+    how = "put" if put else "pick"
+    numbers = {"rows": count, "bytes": width * each, "table": size(table) * each, "tables": tables}
+    return {"how": how, **numbers}
+
+
 def moved(inputs, output):
     """Bytes of an operation that goes through all it is given."""
     return sum(inputs.values()) + output
@@ -71,10 +80,12 @@ def gathers():
     def gather(name, data, idx, axis, dtype, idx_type="int64", fixed=False, batch=0):
         number = opset13.constant(np.int64(axis))
         table, draw = normal(data, dtype), indices(data[axis], idx, idx_type)
+        below = (size(idx[batch:]), size(data[axis + 1 :]), data[axis:], dtype, size(data[:axis]))
+        work = dict(bytes=picked, rows=rows_of(*below))
         nodes = [node("Gather", ["table", "idx"], ["y"], axis=axis)]
         if fixed:
             ir = lambda p, c: opset13.gather(c["table"], p["idx"], number)
-            case(name, {"idx": draw}, ir, nodes, {"table": table}, bytes=picked)
+            case(name, {"idx": draw}, ir, nodes, {"table": table}, **work)
             return
         ir = lambda p, c: opset13.gather(p["table"], p["idx"], number, batch)
         constants = {}
@@ -86,7 +97,7 @@ def gathers():
             ]
             constants = {"last": constant([-1])}
         inputs = {"table": table, "idx": draw}
-        case(name, inputs, ir, nodes, constants, bytes=picked)
+        case(name, inputs, ir, nodes, constants, **work)
 
     for short in ("f32", "f16", "i8"):
         dtype = protocol.TYPES[short]
@@ -107,7 +118,11 @@ def gathers():
 
         ir = lambda p, c: opset13.gather_nd(p["table"], p["idx"], batch)
         nodes = [node("GatherND", ["table", "idx"], ["y"], batch_dims=batch)]
-        case(name, {"table": normal(data), "idx": draw}, ir, nodes, bytes=picked)
+        depth = batch + shape[-1]
+        count = size(shape[batch:-1])
+        rows = rows_of(count, size(data[depth:]), data[batch:], "float32", size(data[:batch]))
+        inputs = {"table": normal(data), "idx": draw}
+        case(name, inputs, ir, nodes, bytes=picked, rows=rows)
 
     gather_nd("gathernd_rows64", (256, 256, 64), (100000, 2))
     gather_nd("gathernd_scalar1M", (1024, 1024), (1000000, 2))
@@ -133,7 +148,8 @@ def scatters():
             "idx": indices(data[axis], shape, idx),
             "upd": normal(shape, dtype),
         }
-        case(name, inputs, ir, nodes, bytes=scattered)
+        rows = rows_of(size(shape[axis:]), 1, data[axis:], dtype, size(data[:axis]), put=True)
+        case(name, inputs, ir, nodes, bytes=scattered, rows=rows)
 
     example = ((1000, 256, 7, 7), (125, 20, 7, 6), 0)
     for reduction in ("none", "sum", "mean", "max", "prod"):
@@ -173,7 +189,8 @@ def scatters():
         nodes = [node("ScatterND", ["data", "idx", "upd"], ["y"], reduction=how)]
         updates = normal(shape[:-1] + data[depth:])
         inputs = {"data": normal(data), "idx": draw, "upd": updates}
-        case(name, inputs, ir, nodes, bytes=scattered)
+        rows = rows_of(count, size(data[depth:]), data, "float32", put=True)
+        case(name, inputs, ir, nodes, bytes=scattered, rows=rows)
 
     slices("snd_rows64", (100000, 64), (50000, 1))
     slices("snd_rows64_sum", (100000, 64), (50000, 1), "sum")
@@ -327,7 +344,7 @@ def write(folder, name):
         onnx.save(model, os.path.join(folder, "model.onnx"))
     if "bytes" in work:
         given = {key: value.nbytes for key, value in inputs.items()}
-        work = {"bytes": work["bytes"](given, size(shape) * np.dtype(dtype).itemsize)}
+        work = work | {"bytes": work["bytes"](given, size(shape) * np.dtype(dtype).itemsize)}
     with open(os.path.join(folder, "meta.json"), "w") as file:
         json.dump({"name": name, **work}, file)
 

@@ -200,9 +200,11 @@ def one_operation(figures):
     lines = ["## Models of one operation", ""]
     lines += [
         "Microseconds an evaluation. The last columns are our own speed: bytes that must at least be read and written, or\n"
-        "multiplications and additions, and the share of what the machine copies (reads, for reductions) or multiplies at most: the\n"
-        "same bytes on as many threads, in rounds that take turns with the engines'. The last share is that of the fastest\n"
-        "evaluation in the fastest repetition: what is left where nobody else uses the machine's caches.",
+        "multiplications and additions, and the share of what the machine does at most in a plain loop: reads of as many bytes for\n"
+        "reductions, copies for functions, as many rows picked from random places, or put there in a copy of the table, for gathers\n"
+        "and scatters, multiplications and additions in registers for the rest. That is measured on as many threads, in rounds\n"
+        "that take turns with the engines'. The last share is that of the fastest evaluation in the fastest repetition: what is\n"
+        "left where nobody else uses the machine's caches.",
         "",
     ]
     for title in figures.titles():

@@ -61,6 +61,9 @@ pub(crate) trait Places: Sync {
 pub(super) const PARALLEL: usize = 1 << 16;
 /// Pieces of fewer bytes stay in a near cache: nothing is asked for ahead.
 const NEAR: usize = 512 << 10;
+/// As many are in the last cache still: a processor of AMD writes to places in there faster than it finds out
+/// which of many updates are for one of some threads.
+const LAST: usize = 16 << 20;
 /// How many updates are looked up before they are applied, where their places are far.
 const AHEAD: usize = 128;
 /// As many where all updates are for one thread: no more than the processor can wait for.
@@ -93,6 +96,11 @@ pub(super) fn scatter<P: Places, T: Clone + Default + Send + Sync + 'static>(
     }
     if scatter_columns::scatter(places, first, out, &begin, &work) {
         return;
+    }
+    // Threads that share a slab go through all of its updates each.
+    let most = places.updates() / (out.len() / slab) > slab / 2;
+    if most && is_amd() && size_of_val(out) < LAST {
+        return whole(0, out);
     }
     let len = slab.div_ceil(threads);
     for (i, out) in out.chunks_exact_mut(slab).enumerate() {

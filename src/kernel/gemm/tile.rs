@@ -7,7 +7,7 @@ use pulp::{Arch, Simd, WithSimd};
 use super::ahead::{Ahead, TERMS, soon};
 use super::lanes::{Lanes, dispatch};
 use super::pieces::{MOST_VECTORS, Pieces, by_line};
-use crate::kernel::simd::prefetch;
+use crate::kernel::simd::{is_amd, prefetch};
 
 /// The size of a tile whose sums, with the vectors they are made of, fill the registers. Of the shapes
 /// that do, it is the one that reads least for each multiplication.
@@ -352,24 +352,16 @@ impl<'a, T: Lanes> Tile<'a, '_, '_, T> {
     ) {
         let (mut a, mut b) = (self.a.as_chunks::<R>().0, T::vectors::<S>(panel).0);
         let mut sums = [[T::splat(simd, T::zeroed()); N]; R];
-        let mut ahead = self.ask::<R>();
-        // Several terms at a time, so that there is little else to do but to multiply and to add: on
-        // processors whose threads share a core, every instruction costs.
+        let ahead = self.ask::<R>();
         if vectors == N {
             let (all_a, rest_a) = a.as_chunks::<TERMS>();
             let (all_b, rest_b) = b.as_chunks::<N>().0.as_chunks::<TERMS>();
-            for (a, b) in all_a.iter().zip(all_b) {
-                ahead.ask::<N>();
-                soon(a);
-                let ([a0, a1, a2, a3], [b0, b1, b2, b3]) = (a, b);
-                soon(std::array::from_ref(b0));
-                add_term(simd, a0, b0, &mut sums);
-                soon(std::array::from_ref(b1));
-                add_term(simd, a1, b1, &mut sums);
-                soon(std::array::from_ref(b2));
-                add_term(simd, a2, b2, &mut sums);
-                soon(std::array::from_ref(b3));
-                add_term(simd, a3, b3, &mut sums);
+            let terms = (all_a, all_b);
+            // One row waits for memory, which a processor of AMD brings as fast as it can by itself.
+            if R == 1 && is_amd() {
+                add_terms::<T, S, R, N, false>(simd, terms, ahead, &mut sums);
+            } else {
+                add_terms::<T, S, R, N, true>(simd, terms, ahead, &mut sums);
             }
             (a, b) = (rest_a, rest_b.as_flattened());
         }
@@ -426,6 +418,30 @@ impl<'a, T: Lanes> Tile<'a, '_, '_, T> {
         for i in 0..R {
             let out = self.target.row(row + i, column..column + self.width);
             write(simd, &sums[i], out, self.add);
+        }
+    }
+}
+
+/// Adds the products of several terms at a time, so that there is little else to do but to multiply and to
+/// add: on processors whose threads share a core, every instruction costs. Where they are to be asked for
+/// (`ASK`), panels are, before they are read.
+#[inline(always)]
+fn add_terms<T: Lanes, S: Simd, const R: usize, const N: usize, const ASK: bool>(
+    simd: S,
+    (a, b): (&[[[T; R]; TERMS]], &[[[T::Vector<S>; N]; TERMS]]),
+    mut ahead: Ahead<'_, T>,
+    sums: &mut [[T::Vector<S>; N]; R],
+) {
+    for (a, b) in a.iter().zip(b) {
+        if ASK {
+            ahead.ask::<N>();
+            soon(a);
+        }
+        for (a, b) in a.iter().zip(b) {
+            if ASK {
+                soon(std::array::from_ref(b));
+            }
+            add_term(simd, a, b, sums);
         }
     }
 }

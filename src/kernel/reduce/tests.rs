@@ -29,6 +29,10 @@ fn naive(shape: &[usize], reduced: &[bool], data: &[i128]) -> Vec<i128> {
 }
 
 fn sum<T: Element>(shape: &[usize], reduced: &[bool], data: &[T]) -> Vec<T> {
+    reduced_by(&SUM, shape, reduced, data)
+}
+
+fn reduced_by<T: Element>(folds: &Folds, shape: &[usize], reduced: &[bool], data: &[T]) -> Vec<T> {
     let kept: Shape = shape
         .iter()
         .zip(reduced)
@@ -43,7 +47,7 @@ fn sum<T: Element>(shape: &[usize], reduced: &[bool], data: &[T]) -> Vec<T> {
     ];
     let mut output = Tensor::zeros(T::TYPE, kept).expect("memory");
     output.bytes_mut().copy_from_slice(&poison);
-    reduce(&input, reduced, &SUM, &mut output);
+    reduce(&input, reduced, folds, &mut output);
     output.as_slice::<T>().expect("the same type").to_vec()
 }
 
@@ -124,6 +128,31 @@ proptest! {
         let (shape, reduced): (Vec<usize>, Vec<bool>) = axes.into_iter().unzip();
         prop_assume!(shape.iter().product::<usize>() <= 1 << 18);
         agrees(&shape, &reduced);
+    }
+}
+
+/// Runs of lengths around those where the loops change, each with the largest element somewhere else.
+#[test]
+fn largest_wherever_it_stands() {
+    fn found<T: Element + PartialOrd>(data: &[T]) -> T {
+        let [largest] = reduced_by(&MAX, &[data.len()], &[true], data)[..] else {
+            panic!("one element is left");
+        };
+        largest
+    }
+    for len in [31, 32, 127, 128, 129, 255, 256, 300, 511, 512, 777] {
+        for at in (0..len).step_by(13).chain([len - 1]) {
+            let data: Vec<i64> = (0..len as i64).map(|i| i % 50 - (1 << 40)).collect();
+            let mut wide = data.clone();
+            wide[at] = 7;
+            assert_eq!(found(&wide), 7, "{at} of {len}");
+            let mut narrow: Vec<i32> = data.iter().map(|&x| (x % 100) as i32 - 200).collect();
+            narrow[at] = 7;
+            assert_eq!(found(&narrow), 7, "{at} of {len}");
+            let mut floats: Vec<f32> = narrow.iter().map(|&x| x as f32).collect();
+            floats[at] = 7.5;
+            assert_eq!(found(&floats), 7.5, "{at} of {len}");
+        }
     }
 }
 

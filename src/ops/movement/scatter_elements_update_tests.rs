@@ -459,11 +459,18 @@ fn marks_among_the_updates() {
     assert_eq!(attempt(Reduction::Min, ends), bits([high, -0.0, low, 8.0]));
 }
 
-/// Places too far from each other for a near cache, in one slab, in rows of odd sizes.
+/// Places too far from each other for a near cache, in one slab, in rows of odd sizes; more updates than
+/// places, and fewer.
 #[test]
 fn far_places() {
+    for rows in [11_003, 4001] {
+        far_places_of(rows);
+    }
+}
+
+fn far_places_of(rows: usize) {
     const DIMS: [usize; 2] = [9001, 17];
-    let count: i32 = 11_003 * 15;
+    let count = rows as i32 * 15;
     let indices: Vec<i32> = (0..count)
         .map(|i| i.wrapping_mul(7919).rem_euclid(2 * 9001) - 9001)
         .collect();
@@ -473,7 +480,7 @@ fn far_places() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         pool.expect("threads").install(|| {
             let data = Tensor::new(DIMS, &data).expect("its length");
-            let updates = Tensor::new([11_003, 15], &updates).expect("its length");
+            let updates = Tensor::new([rows, 15], &updates).expect("its length");
             scatter(reduction, init, data, indices.clone(), updates, 0)
         })
     };
@@ -494,7 +501,7 @@ fn far_places() {
             };
             met[at] = true;
         }
-        let indices = Tensor::new([11_003, 15], &indices).expect("its length");
+        let indices = Tensor::new([rows, 15], &indices).expect("its length");
         for threads in [1, 2] {
             let out = attempt(threads, reduction, init, &indices).expect("fits");
             assert!(
@@ -506,12 +513,12 @@ fn far_places() {
     // The sizes of places wrap around.
     for bad in [9001, 1i64 << 60, -9002, i64::MIN] {
         let mut wrong: Vec<i64> = indices.iter().map(|&i| i.into()).collect();
-        wrong[70_001] = bad;
-        wrong[100_000] = 9001;
-        let wrong = Tensor::new([11_003, 15], &wrong).expect("its length");
+        wrong[30_001] = bad;
+        wrong[50_000] = 9001;
+        let wrong = Tensor::new([rows, 15], &wrong).expect("its length");
         for threads in [1, 2] {
             let error = attempt(threads, Reduction::Sum, true, &wrong).expect_err("outside");
-            let start = format!("index {bad} at [4666, 11] ");
+            let start = format!("index {bad} at [2000, 1] ");
             assert!(error.message.starts_with(&start), "{error}");
         }
     }
