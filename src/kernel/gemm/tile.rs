@@ -356,12 +356,11 @@ impl<'a, T: Lanes> Tile<'a, '_, '_, T> {
         if vectors == N {
             let (all_a, rest_a) = a.as_chunks::<TERMS>();
             let (all_b, rest_b) = b.as_chunks::<N>().0.as_chunks::<TERMS>();
-            let terms = (all_a, all_b);
             // One row waits for memory, which a processor of AMD brings as fast as it can by itself.
             if R == 1 && is_amd() {
-                add_terms::<T, S, R, N, false>(simd, terms, ahead, &mut sums);
+                add_terms::<T, S, R, N, false>(simd, all_a, all_b, ahead, &mut sums);
             } else {
-                add_terms::<T, S, R, N, true>(simd, terms, ahead, &mut sums);
+                add_terms::<T, S, R, N, true>(simd, all_a, all_b, ahead, &mut sums);
             }
             (a, b) = (rest_a, rest_b.as_flattened());
         }
@@ -428,7 +427,8 @@ impl<'a, T: Lanes> Tile<'a, '_, '_, T> {
 #[inline(always)]
 fn add_terms<T: Lanes, S: Simd, const R: usize, const N: usize, const ASK: bool>(
     simd: S,
-    (a, b): (&[[[T; R]; TERMS]], &[[[T::Vector<S>; N]; TERMS]]),
+    a: &[[[T; R]; TERMS]],
+    b: &[[[T::Vector<S>; N]; TERMS]],
     mut ahead: Ahead<'_, T>,
     sums: &mut [[T::Vector<S>; N]; R],
 ) {
