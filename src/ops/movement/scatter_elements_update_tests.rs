@@ -459,13 +459,10 @@ fn marks_among_the_updates() {
     assert_eq!(attempt(Reduction::Min, ends), bits([high, -0.0, low, 8.0]));
 }
 
-/// Places too far from each other for a near cache, in one slab, in rows of odd sizes; more updates than
-/// places, and fewer.
+/// Places too far from each other for a near cache, in one slab; more updates than places, and fewer.
 #[test]
 fn far_places() {
-    for rows in [11_003, 4001] {
-        far_places_of(rows);
-    }
+    [11_003, 4001].map(far_places_of);
 }
 
 fn far_places_of(rows: usize) {
@@ -510,15 +507,13 @@ fn far_places_of(rows: usize) {
             );
         }
     }
-    // The sizes of places wrap around.
     for bad in [9001, 1i64 << 60, -9002, i64::MIN] {
         let mut wrong: Vec<i64> = indices.iter().map(|&i| i.into()).collect();
-        wrong[30_001] = bad;
-        wrong[50_000] = 9001;
+        (wrong[30_001], wrong[50_000]) = (bad, 9001);
         let wrong = Tensor::new([rows, 15], &wrong).expect("its length");
+        let start = format!("index {bad} at [2000, 1] ");
         for threads in [1, 2] {
             let error = attempt(threads, Reduction::Sum, true, &wrong).expect_err("outside");
-            let start = format!("index {bad} at [2000, 1] ");
             assert!(error.message.starts_with(&start), "{error}");
         }
     }
