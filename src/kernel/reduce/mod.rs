@@ -33,7 +33,7 @@ use crate::tensor::convert::{narrow, widen};
 const TASK: usize = 1 << 18;
 /// unless they need more accumulators than this, which stay in the nearest cache.
 const ACCUMULATORS: usize = 4096;
-/// As many where they are divided along a kept axis, so that no sums must be brought together.
+/// Those that are divided along a kept axis, so that no sums must be brought together, may have this many.
 const KEPT_TASK: usize = 1 << 16;
 /// Fewer elements than this stay on the calling thread, unless it is one of a pool's.
 const PARALLEL: usize = 1 << 18;

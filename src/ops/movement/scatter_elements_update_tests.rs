@@ -459,7 +459,7 @@ fn marks_among_the_updates() {
     assert_eq!(attempt(Reduction::Min, ends), bits([high, -0.0, low, 8.0]));
 }
 
-/// Places too far from each other for a near cache, in one slab; more updates than places, and fewer.
+/// Places too far from each other for a near cache, in one slab; more updates than places, and fewer; some wrap.
 #[test]
 fn far_places() {
     [11_003, 4001].into_iter().for_each(far_places_of);
