@@ -44,14 +44,13 @@ pub(crate) trait Places: Sync {
     fn visit_columns(&self, _slab: usize, _columns: Range<usize>, _f: impl FnMut(usize, usize)) {}
 
     /// Where there is one slab, and updates come as slices that are long enough: copies the data, and calls
-    /// `meet(slice, some of its updates)` for slices that have any, until all updates have been given, those
-    /// of a slice in order.
+    /// `meet(slice, update)` for all updates, those of a slice in order.
     fn each_slice<T: Clone + Send + Sync>(
         &self,
         _data: &[T],
         _updates: &[T],
         _out: &mut [T],
-        _meet: impl Fn(&mut [T], &mut dyn Iterator<Item = &[T]>) + Sync,
+        _meet: impl Fn(&mut [T], &[T]) + Sync,
     ) -> bool {
         false
     }

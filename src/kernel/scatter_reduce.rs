@@ -446,12 +446,9 @@ struct Slices<'a, P, C> {
 impl<P: Places, C: Arithmetic> Then<C> for Slices<'_, P, C> {
     fn with(&mut self, f: impl Fn(C, C) -> C + Sync) {
         let [data, updates] = self.inputs;
-        let meet = |slice: &mut [C], updates: &mut dyn Iterator<Item = &[C]>| {
-            for update in updates {
-                slice
-                    .iter_mut()
-                    .zip(update)
-                    .for_each(|(to, &b)| *to = f(*to, b));
+        let meet = |slice: &mut [C], update: &[C]| {
+            for (to, &update) in slice.iter_mut().zip(update) {
+                *to = f(*to, update);
             }
         };
         *self.done = self.places.each_slice(data, updates, self.out, meet);

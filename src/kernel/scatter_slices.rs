@@ -1,11 +1,14 @@
 //! Writes slices to places, or combines them with what is there.
 
+use rayon::prelude::*;
+
 use super::gather::OUTSIDE;
 use super::moving::{Mover, Word, copy, copy_run, for_rows};
-use super::scatter::Places;
-use super::scratch::{Reused, reused, with_scratch};
+use super::scatter::{PARALLEL, Places};
+use super::scratch::{Reused, reused};
 use super::simd::prefetch;
 use super::tuples::Tuples;
+use crate::limits::Share;
 use crate::op::OpError;
 use crate::tensor::LINE;
 
@@ -19,9 +22,12 @@ pub(crate) struct ScatterSlices {
     slab: usize,
 }
 
-/// Slices of fewer bytes are written one by one over a copy of the data: finding the updates of each
-/// place would take longer than writing them.
+/// Slices of fewer bytes are written by one thread over a copy of the data: to find its own would take each of
+/// several longer than to write all.
 const LONG: usize = 64;
+/// How many slices ahead places are asked for, and how many of their bytes.
+const AHEAD: usize = 4;
+const AHEAD_BYTES: usize = 512;
 
 impl ScatterSlices {
     /// `count` tuples say where slices of `slice` elements go.
@@ -67,40 +73,31 @@ impl ScatterSlices {
             }
             return;
         }
-        self.in_order(updates, out, |slice, update| copy_run(update, slice));
+        self.in_order(updates, 0, out, |slice, update| copy_run(update, slice));
     }
 
-    /// Calls `meet(slice, update)` for all updates.
-    fn in_order<T>(&self, updates: &[T], out: &mut [T], meet: impl Fn(&mut [T], &[T])) {
-        let updates = updates.chunks_exact(self.slice);
+    /// Calls `meet(slice, update)` for the updates of the slices in `out`, those from `first` on.
+    fn in_order<T>(
+        &self,
+        updates: &[T],
+        first: usize,
+        out: &mut [T],
+        meet: impl Fn(&mut [T], &[T]),
+    ) {
         let asked = self.slice.min(AHEAD_BYTES / size_of::<T>());
+        let updates = updates.chunks_exact(self.slice);
+        let count = out.len() / self.slice;
+        let here = |place: usize| Some(place.wrapping_sub(first)).filter(|&place| place < count);
         for (i, (&place, update)) in self.places.iter().zip(updates).enumerate() {
-            if let Some(&next) = self.places.get(i + AHEAD) {
+            if let Some(next) = self.places.get(i + AHEAD).and_then(|&next| here(next)) {
                 for at in (0..asked).step_by((LINE / size_of::<T>()).max(1)) {
                     prefetch(out.as_ptr(), next * self.slice + at);
                 }
             }
-            meet(&mut out[place * self.slice..][..self.slice], update);
-        }
-    }
-
-    /// The updates of each slice, if there are not more than lists can count.
-    fn with_lists(&self, f: impl FnOnce(Lists<'_>)) -> bool {
-        let (slice, count) = (self.slice, self.places.len());
-        if u32::try_from(self.slab.max(count)).is_err() {
-            return false;
-        }
-        let places = self.slab / slice;
-        with_scratch(places + count, |memory: &mut [u32]| {
-            let (first, next) = memory.split_at_mut(places);
-            first.fill(END);
-            for (update, (&place, next)) in self.places.iter().zip(&mut *next).enumerate().rev() {
-                // Below the number of updates, which fits.
-                *next = std::mem::replace(&mut first[place], update as u32);
+            if let Some(place) = here(place) {
+                meet(&mut out[place * self.slice..][..self.slice], update);
             }
-            f(Lists { slice, first, next });
-        });
-        true
+        }
     }
 }
 
@@ -113,11 +110,7 @@ impl Mover for ScatterSlices {
         }
         if out.len() > self.slab || self.places.is_empty() {
             self.slabs(data, updates, out);
-        } else if !self.each_slice(data, updates, out, |slice, updates| {
-            if let Some(last) = updates.last() {
-                copy_run(last, slice);
-            }
-        }) {
+        } else if !self.each_slice(data, updates, out, |slice, update| copy_run(update, slice)) {
             copy(data, out);
             self.write(updates, out);
         }
@@ -146,71 +139,32 @@ impl Places for ScatterSlices {
         }
     }
 
-    /// One thread goes through the updates in their order, which lie one after the other; several go through
-    /// the slices, each of which is written by one of them.
+    /// Each thread owns a part of the slices, and goes through all updates in their order, which lie one
+    /// after the other.
     fn each_slice<T: Clone + Send + Sync>(
         &self,
         data: &[T],
         updates: &[T],
         out: &mut [T],
-        meet: impl Fn(&mut [T], &mut dyn Iterator<Item = &[T]>) + Sync,
+        meet: impl Fn(&mut [T], &[T]) + Sync,
     ) -> bool {
         if self.slice.saturating_mul(size_of::<T>()) < LONG {
             return false;
         }
-        if rayon::current_num_threads() > 1 {
-            return self.with_lists(|lists| lists.write(data, updates, out, meet));
+        let threads = rayon::current_num_threads();
+        if threads == 1 || out.len().saturating_add(updates.len()) < PARALLEL {
+            copy(data, out);
+            self.in_order(updates, 0, out, meet);
+            return true;
         }
-        copy(data, out);
-        self.in_order(updates, out, |slice, update| {
-            meet(slice, &mut std::iter::once(update));
+        let count = (self.slab / self.slice).div_ceil(threads);
+        let parts = out.par_chunks_mut(count * self.slice).enumerate();
+        parts.share(|(i, out)| {
+            let first = i * count;
+            out.clone_from_slice(&data[first * self.slice..][..out.len()]);
+            self.in_order(updates, first, out, &meet);
         });
         true
-    }
-}
-
-/// Which updates go to each slice of one slab, in order.
-struct Lists<'a> {
-    slice: usize,
-    /// The first update of each slice, and the one after each update; or [`END`].
-    first: &'a [u32],
-    next: &'a [u32],
-}
-
-const END: u32 = u32::MAX;
-/// How many slices ahead updates, or their places, are asked for, and how many of their bytes.
-const AHEAD: usize = 4;
-const AHEAD_BYTES: usize = 512;
-
-impl Lists<'_> {
-    /// Copies the data and goes through the output once, several pieces at the same time: slices
-    /// with updates are left to `meet(slice, its updates)` while they are in a near cache.
-    fn write<T: Clone + Send + Sync>(
-        &self,
-        data: &[T],
-        updates: &[T],
-        out: &mut [T],
-        meet: impl Fn(&mut [T], &mut dyn Iterator<Item = &[T]>) + Sync,
-    ) {
-        let slice = self.slice;
-        let line = (LINE / size_of::<T>()).max(1);
-        let asked = slice.min(AHEAD_BYTES / size_of::<T>());
-        let later = |update: u32| Some(update).filter(|&update| update != END);
-        for_rows(out, slice, 1, |start, out| {
-            out.clone_from_slice(&data[start * slice..][..out.len()]);
-            let first = &self.first[start..][..out.len() / slice];
-            for (i, out) in out.chunks_exact_mut(slice).enumerate() {
-                if let Some(next) = first.get(i + AHEAD).and_then(|&next| later(next)) {
-                    for at in (0..asked).step_by(line) {
-                        prefetch(updates.as_ptr(), next as usize * slice + at);
-                    }
-                }
-                let step = |&update: &u32| later(self.next[update as usize]);
-                let mut list = std::iter::successors(later(first[i]), step)
-                    .map(|update| &updates[update as usize * slice..][..slice]);
-                meet(out, &mut list);
-            }
-        });
     }
 }
 
