@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 
 use super::moving::Odometer;
 use super::real::Real;
+use super::reduce::fold_run;
 use super::scratch::{Reused, or_refuse, reused};
 use super::simd::vectorize_mut;
 use crate::limits::Share;
@@ -17,8 +18,8 @@ const TASK: usize = 1 << 14;
 /// Fewer elements stay on the calling thread.
 const SMALL: usize = 1 << 16;
 
-/// Independent sums of a run, which the processor works on at the same time.
-const LANES: usize = 16;
+/// A quarter of the sums of a run that are added up at the same time.
+const LANES: usize = 8;
 
 /// A bias that changes no element, not even the sign of a zero.
 const NOTHING: f64 = -0.0;
@@ -74,8 +75,14 @@ pub(crate) fn normalize<T: Real>(
     });
 }
 
-/// Normalizes each run of as many elements as there are scales, and multiplies it by them.
-pub(crate) fn normalize_runs<T: Real>(data: &[T], out: &mut [T], scale: &[T], norm: Norm<'_>) {
+/// Multiplies each run of as many elements as there are scales by what `factor` makes of the sum of its
+/// squares and their number, and by the scales.
+pub(crate) fn scale_runs<T: Real>(
+    data: &[T],
+    out: &mut [T],
+    scale: &[T],
+    factor: impl Fn(f64, usize) -> f64 + Sync,
+) {
     if out.is_empty() {
         return;
     }
@@ -83,10 +90,9 @@ pub(crate) fn normalize_runs<T: Real>(data: &[T], out: &mut [T], scale: &[T], no
         vectorize_mut(
             #[inline(always)]
             || {
-                let (mean, factor) = norm.of_run(data);
-                affine(data, out, mean, factor, NOTHING);
-                for (out, &scale) in out.iter_mut().zip(scale) {
-                    *out *= scale;
+                let factor = T::of(factor(squares(data, 0.0), data.len()));
+                for ((out, &x), &scale) in out.iter_mut().zip(data).zip(scale) {
+                    *out = x * factor * scale;
                 }
             },
         );
@@ -193,22 +199,25 @@ fn merge(shape: &[usize], reduced: &[bool]) -> SmallVec<[Axis; 6]> {
 
 /// The sum of what `f` makes of the elements.
 #[inline(always)]
-fn sum<T: Real>(data: &[T], f: impl Fn(f64) -> f64) -> f64 {
-    let (blocks, rest) = data.as_chunks::<LANES>();
-    let mut lanes = [0.0; LANES];
-    for block in blocks {
-        for (lane, &x) in lanes.iter_mut().zip(block) {
-            *lane += f(x.wide());
-        }
-    }
-    let mut width = LANES / 2;
-    while width > 0 {
-        for i in 0..width {
-            lanes[i] += lanes[i + width];
-        }
-        width /= 2;
-    }
-    rest.iter().fold(lanes[0], |sum, &x| sum + f(x.wide()))
+fn sum<T: Real>(data: &[T], f: impl Fn(f64) -> f64 + Copy) -> f64 {
+    fold_run::<LANES, T, f64>(
+        [0.0; 2],
+        data,
+        #[inline(always)]
+        |sum, x| sum + f(x.wide()),
+        #[inline(always)]
+        |a, b| a + b,
+    )
+}
+
+/// The sum of the squares of what is left of the elements.
+#[inline(always)]
+fn squares<T: Real>(data: &[T], mean: f64) -> f64 {
+    sum(
+        data,
+        #[inline(always)]
+        |x| (x - mean) * (x - mean),
+    )
 }
 
 /// Computes `(x - mean) * factor + bias`. The mean is subtracted in two parts, so that what it has
@@ -238,14 +247,11 @@ impl Norm<'_> {
         } else {
             0.0
         };
-        let factor = self.factor.map_or(1.0, |factor| {
-            let squares = sum(
-                data,
-                #[inline(always)]
-                |x| (x - mean) * (x - mean),
-            );
-            factor(squares, data.len())
-        });
+        // A closure would not be compiled for the vectors of the machine.
+        let factor = match self.factor {
+            Some(factor) => factor(squares(data, mean), data.len()),
+            None => 1.0,
+        };
         (mean, factor)
     }
 
@@ -311,21 +317,17 @@ impl Norm<'_> {
         let Some(factor) = self.factor else {
             return or_refuse(reused(1.0, means.len()));
         };
-        let mut squares = or_refuse(reused(0.0, means.len()))?;
+        let mut sums = or_refuse(reused(0.0, means.len()))?;
         lines.walk(
             #[inline(always)]
             |at, line, width| {
                 let data = &data[line];
                 if width == 1 {
                     let mean = means[at];
-                    squares[at] += sum(
-                        data,
-                        #[inline(always)]
-                        |x| (x - mean) * (x - mean),
-                    );
+                    sums[at] += squares(data, mean);
                     return;
                 }
-                let groups = squares[at..at + width].iter_mut().zip(&means[at..]);
+                let groups = sums[at..at + width].iter_mut().zip(&means[at..]);
                 for ((sum, mean), x) in groups.zip(data) {
                     let deviation = x.wide() - mean;
                     *sum += deviation * deviation;
@@ -333,10 +335,8 @@ impl Norm<'_> {
             },
         );
         let count = data.len() / means.len();
-        squares
-            .iter_mut()
-            .for_each(|sum| *sum = factor(*sum, count));
-        Some(squares)
+        sums.iter_mut().for_each(|sum| *sum = factor(*sum, count));
+        Some(sums)
     }
 }
 

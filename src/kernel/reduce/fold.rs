@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use pulp::NullaryFnOnce;
 
 use super::scalar::{Accumulator, Map, Pair, Scalar, two_sum};
-use crate::kernel::simd::{Stream, vectorize};
+use crate::kernel::simd::{Stream, vectorize, vectorize_mut};
 
 /// A reduction of elements `T` into accumulators `A`, slice by slice.
 pub(crate) trait Fold<T, A>: Sync {
@@ -51,53 +51,60 @@ impl<S> Elementwise<S> {
 
 /// Folds elements into lanes, one into each.
 #[inline(always)]
-fn push_each<const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(
+fn push_each<const N: usize, T: Copy, A: Copy>(
     mut lanes: [A; N],
     block: &[T; N],
+    push: impl Fn(A, T) -> A,
 ) -> [A; N] {
     for (lane, &x) in lanes.iter_mut().zip(block) {
-        *lane = S::push(*lane, x);
+        *lane = push(*lane, x);
     }
     lanes
 }
 
-/// Folds a run in four times `N` independent lanes, which the processor works on at the same time. One
-/// array of so many lanes would not always stay in registers.
+/// Folds a run in four times `N` independent lanes, which the processor works on at the same time, and
+/// begin with an accumulator nothing was folded into. One array of so many lanes would not always stay in
+/// registers.
 #[inline(always)]
-fn run<const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(acc: A, data: &[T]) -> A {
+pub(crate) fn fold_run<const N: usize, T: Copy, A: Copy>(
+    [identity, acc]: [A; 2],
+    data: &[T],
+    push: impl Fn(A, T) -> A + Copy,
+    merge: impl Fn(A, A) -> A + Copy,
+) -> A {
     let blocks = data.as_chunks::<N>().0.as_chunks::<4>().0;
     let rest = &data[blocks.len() * 4 * N..];
     if blocks.is_empty() {
-        return rest.iter().fold(acc, |acc, &x| S::push(acc, x));
+        return rest.iter().fold(acc, |acc, &x| push(acc, x));
     }
     let stream = Stream::one();
-    let (mut a, mut b) = ([S::IDENTITY; N], [S::IDENTITY; N]);
+    let (mut a, mut b) = ([identity; N], [identity; N]);
     let (mut c, mut d) = (a, b);
     for block in blocks {
         if 4 * N >= WHOLE {
             stream.ask(block, stream.ahead);
         }
-        a = push_each::<N, T, A, S>(a, &block[0]);
-        b = push_each::<N, T, A, S>(b, &block[1]);
-        c = push_each::<N, T, A, S>(c, &block[2]);
-        d = push_each::<N, T, A, S>(d, &block[3]);
+        a = push_each(a, &block[0], push);
+        b = push_each(b, &block[1], push);
+        c = push_each(c, &block[2], push);
+        d = push_each(d, &block[3], push);
     }
     for i in 0..N {
-        a[i] = S::merge(S::merge(a[i], c[i]), S::merge(b[i], d[i]));
+        a[i] = merge(merge(a[i], c[i]), merge(b[i], d[i]));
     }
     let mut width = N / 2;
     while width > 0 {
         for i in 0..width {
-            a[i] = S::merge(a[i], a[i + width]);
+            a[i] = merge(a[i], a[i + width]);
         }
         width /= 2;
     }
     // Lanes that the rest were added to would not stay in registers.
-    let acc = S::merge(acc, a[0]);
+    let acc = merge(acc, a[0]);
     if N > 2 {
-        return run::<2, T, A, S>(acc, rest);
+        return fold_run::<2, T, A>([identity, acc], rest, push, merge);
     }
-    rest.iter().fold(acc, |acc, &x| S::push(acc, x))
+    rest.iter().fold(acc, |acc, &x| push(acc, x))
 }
 
 /// Folds a run in `N` lanes, which the compiler keeps in vectors whatever the type: those of a loop, where it
@@ -120,7 +127,7 @@ fn run_in_lanes<const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(acc: A, data:
         }
     }
     for row in rows {
-        lanes = push_each::<N, T, A, S>(lanes, row);
+        lanes = push_each(lanes, row, S::push);
     }
     let mut width = N / 2;
     while width > 0 {
@@ -145,7 +152,7 @@ fn short_runs<const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(acc: &mut [A], 
 fn long_runs<const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(acc: &mut [A], data: &[T]) {
     let len = data.len() / acc.len();
     for (acc, data) in acc.iter_mut().zip(data.chunks_exact(len)) {
-        *acc = run::<N, T, A, S>(*acc, data);
+        *acc = fold_run::<N, T, A>([S::IDENTITY, *acc], data, S::push, S::merge);
     }
 }
 
@@ -398,15 +405,21 @@ impl<M: Map> Fold<f64, Pair> for Compensated<M> {
 
     fn runs(&self, acc: &mut [Pair], data: &[f64]) {
         let len = data.len() / acc.len();
-        vectorize(|| {
-            for (acc, run) in acc.iter_mut().zip(data.chunks_exact(len.max(1))) {
-                *acc = compensated_run::<M>(*acc, run);
-            }
-        });
+        vectorize_mut(
+            #[inline(always)]
+            || {
+                for (acc, run) in acc.iter_mut().zip(data.chunks_exact(len.max(1))) {
+                    *acc = compensated_run::<M>(*acc, run);
+                }
+            },
+        );
     }
 
     fn rows(&self, acc: &mut [Pair], data: &[f64], stride: usize) {
-        vectorize(|| compensated_rows::<M>(acc, data, stride));
+        vectorize_mut(
+            #[inline(always)]
+            || compensated_rows::<M>(acc, data, stride),
+        );
     }
 
     fn merge(&self, acc: &mut [Pair], other: &[Pair]) {

@@ -18,7 +18,7 @@ mod tests;
 use smallvec::SmallVec;
 
 pub(crate) use extremes::{MAX, MIN};
-pub(crate) use fold::Fold;
+pub(crate) use fold::{Fold, fold_run};
 pub(crate) use folds::{Folds, Visitor};
 pub(crate) use product::PRODUCT;
 pub(crate) use scalar::{Accumulator, Number, Pair, Scalar};

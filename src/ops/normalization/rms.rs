@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::axes;
-use crate::kernel::normalize::{Norm, normalize, normalize_runs};
+use crate::kernel::normalize::{Norm, normalize, scale_runs};
 use crate::kernel::real::Real;
 use crate::kernel::zip::{each_pair, zip};
 use crate::op::attrs::AutoBroadcastSpec;
@@ -113,7 +113,7 @@ fn run<T: Real + Native>(
         Some(scale) if scale.len() == width && scale.shape().last() == Some(&width) => {
             let scale = scale.as_slice()?;
             return fill(out, |out: &mut [T]| {
-                normalize_runs(data.as_slice()?, out, scale, norm);
+                scale_runs(data.as_slice()?, out, scale, factor);
                 Ok(())
             });
         }
