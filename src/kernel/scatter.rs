@@ -97,10 +97,9 @@ pub(super) fn scatter<P: Places, T: Clone + Default + Send + Sync + 'static>(
         return;
     }
     // Threads that share a slab go through all of its updates each.
-    if is_amd() && size_of_val(out) < LAST {
-        for_rows(out, 1, 1, begin);
-        let slabs = out.par_chunks_mut(slab).enumerate();
-        return slabs.share(|(i, out)| work(&mut Piece::whole(places, first + i, out)));
+    let most = places.updates() / (out.len() / slab) > slab / 2;
+    if most && is_amd() && size_of_val(out) < LAST {
+        return whole(0, out);
     }
     let len = slab.div_ceil(threads);
     for (i, out) in out.chunks_exact_mut(slab).enumerate() {
