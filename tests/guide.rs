@@ -4,7 +4,7 @@
 //! what they print, standard output before standard error. `ovir` runs in a folder of its own, the same
 //! one for a page, with `ir-samples/` and `models/` in it; `echo $?` tells the exit code of the
 //! command before. A line `...` stands for any lines, `[..]` for anything within a line. A block with
-//! another command, or marked ```` ```console norun ````, does not run.
+//! another command, or marked ```` ```console shown ````, does not run.
 //! `OVIR_UPDATE=1 cargo test` writes what the commands print, but for blocks that hold such marks.
 
 use std::ffi::OsString;
@@ -245,13 +245,13 @@ fn the_runner_of_sessions_finds_what_differs() {
     assert!(fits(&lines("..."), &[]));
     assert!(!fits(&lines("a\n...\nd"), &lines("a\nb\nc")));
     let text = "A page\n```console\n$ ovir ops --help\nnot this\n$ echo $?\n1\n```\n\
-                ```console norun\n$ ovir ops\n```\n```console\n$ cargo test\n```\n";
+                ```console shown\n$ ovir ops\n```\n```console\n$ cargo test\n```\n";
     let (anew, wrong, count) = page(text);
     assert_eq!((wrong.len(), count), (2, 2));
     assert!(
         anew.contains("Usage: ovir ops") && anew.contains("$ echo $?\n0\n```\n"),
         "{anew}"
     );
-    assert!(anew.ends_with("```console norun\n$ ovir ops\n```\n```console\n$ cargo test\n```\n"));
+    assert!(anew.ends_with("```console shown\n$ ovir ops\n```\n```console\n$ cargo test\n```\n"));
     assert_eq!(page(&anew).1, [""; 0]);
 }

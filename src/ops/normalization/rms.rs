@@ -161,6 +161,29 @@ mod tests {
         }
     }
 
+    /// Rows that are added up in blocks, and what is left of them.
+    #[test]
+    fn long_rows() {
+        for width in [31, 32, 64, 203] {
+            let number = |i: usize| (i * 7 % 13) as f32 - 5.0;
+            let data: Vec<f32> = (0..3 * width).map(number).collect();
+            let scale: Vec<f32> = (3..3 + width).map(|i| number(i) / 4.0).collect();
+            let inputs = [
+                Tensor::new([3, width], &data).expect("three rows"),
+                Tensor::new([width], &scale).expect("one for each place"),
+            ];
+            let out = run(&op(ElementType::Dynamic), &inputs).expect("good inputs");
+            for (i, &out) in out.as_slice::<f32>().expect("f32").iter().enumerate() {
+                let row = &data[i / width * width..][..width];
+                // These sums are exact in any order.
+                let squares: f64 = row.iter().map(|&x| f64::from(x * x)).sum();
+                let factor = 1.0 / (squares / width as f64 + 0.5).sqrt();
+                let expected = data[i] * factor as f32 * scale[i % width];
+                assert_eq!(out.to_bits(), expected.to_bits(), "{i} of rows of {width}");
+            }
+        }
+    }
+
     #[test]
     fn definition() {
         let data: Vec<f64> = (0..24).map(|i| f64::from(i * 7 % 13) - 5.0).collect();
