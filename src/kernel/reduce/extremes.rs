@@ -14,6 +14,7 @@ pub(crate) const MIN: Folds = Folds {
     i64: Kept::Same(&Elementwise::<Min>::NEW),
     u64: Kept::Same(&Elementwise::<Min>::NEW),
     i32: Some(&Elementwise::<Min>::NEW),
+    f16: None,
 };
 
 /// The largest element.
@@ -23,6 +24,7 @@ pub(crate) const MAX: Folds = Folds {
     i64: Kept::Same(&Elementwise::<Max>::NEW),
     u64: Kept::Same(&Elementwise::<Max>::NEW),
     i32: Some(&Elementwise::<Max>::NEW),
+    f16: None,
 };
 
 struct Min;

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use pulp::NullaryFnOnce;
 
 use super::scalar::{Accumulator, Map, Pair, Scalar, two_sum};
-use crate::kernel::simd::{Stream, vectorize, vectorize_mut};
+use crate::kernel::simd::{Stream, is_amd, vectorize, vectorize_mut};
 
 /// A reduction of elements `T` into accumulators `A`, slice by slice.
 pub(crate) trait Fold<T, A>: Sync {
@@ -67,6 +67,21 @@ fn push_each<const N: usize, T: Copy, A: Copy>(
 /// registers.
 #[inline(always)]
 pub(crate) fn fold_run<const N: usize, T: Copy, A: Copy>(
+    accs: [A; 2],
+    data: &[T],
+    push: impl Fn(A, T) -> A + Copy,
+    merge: impl Fn(A, A) -> A + Copy,
+) -> A {
+    // Processors of AMD foresee a sequence that is worked on line by line; asking takes longer.
+    if 4 * N >= WHOLE && !is_amd() {
+        return fold_blocks::<N, true, T, A>(accs, data, push, merge);
+    }
+    fold_blocks::<N, false, T, A>(accs, data, push, merge)
+}
+
+/// The same; `ASK` for what comes in the stream or not.
+#[inline(always)]
+fn fold_blocks<const N: usize, const ASK: bool, T: Copy, A: Copy>(
     [identity, acc]: [A; 2],
     data: &[T],
     push: impl Fn(A, T) -> A + Copy,
@@ -81,7 +96,7 @@ pub(crate) fn fold_run<const N: usize, T: Copy, A: Copy>(
     let (mut a, mut b) = ([identity; N], [identity; N]);
     let (mut c, mut d) = (a, b);
     for block in blocks {
-        if 4 * N >= WHOLE {
+        if ASK {
             stream.ask(block, stream.ahead);
         }
         a = push_each(a, &block[0], push);
@@ -102,7 +117,7 @@ pub(crate) fn fold_run<const N: usize, T: Copy, A: Copy>(
     // Lanes that the rest were added to would not stay in registers.
     let acc = merge(acc, a[0]);
     if N > 2 {
-        return fold_run::<2, T, A>([identity, acc], rest, push, merge);
+        return fold_blocks::<2, false, T, A>([identity, acc], rest, push, merge);
     }
     rest.iter().fold(acc, |acc, &x| push(acc, x))
 }

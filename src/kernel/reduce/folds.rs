@@ -1,5 +1,7 @@
 //! Which fold each element type takes.
 
+use half::f16;
+
 use super::fold::Fold;
 use super::scalar::{Accumulator, Number, Pair};
 use crate::kernel::dispatch::{Lane, lane};
@@ -13,6 +15,8 @@ pub(crate) struct Folds {
     pub(crate) u64: Kept<u64, u128>,
     /// For `i32` and narrower integers, if they need no wider accumulators.
     pub(crate) i32: Option<&'static dyn Fold<i32, i32>>,
+    /// For `f16` where the innermost axis is long, if that is not folded as `f32`.
+    pub(crate) f16: Option<&'static dyn Fold<f16, f64>>,
 }
 
 /// What a fold keeps of elements `T` while it goes on.

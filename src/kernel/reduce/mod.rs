@@ -9,12 +9,14 @@
 mod extremes;
 mod fold;
 mod folds;
+mod halves;
 mod product;
 mod scalar;
 mod sums;
 #[cfg(test)]
 mod tests;
 
+use bytemuck::{cast_slice, cast_slice_mut};
 use smallvec::SmallVec;
 
 pub(crate) use extremes::{MAX, MIN};
@@ -26,8 +28,8 @@ pub(crate) use sums::{L1, L2, MEAN, Mapped, SUM, Sum};
 
 use super::scratch::{Reused, or_refuse, reused};
 use crate::limits::{self, Watch};
-use crate::tensor::Tensor;
 use crate::tensor::convert::{narrow, widen};
+use crate::tensor::{ElementType, Tensor};
 
 /// Parts of at most this many elements are not divided further,
 const TASK: usize = 1 << 18;
@@ -50,6 +52,14 @@ const PIECE: usize = 2048;
 pub(crate) fn reduce(input: &Tensor, reduced: &[bool], folds: &Folds, output: &mut Tensor) {
     let axes = Axes::new(input.shape(), reduced);
     let ty = input.element_type();
+    if ty == ElementType::F16
+        && axes.inner() >= halves::LANES
+        && let Some(fold) = folds.f16
+    {
+        let data = Source::Slice(cast_slice(input.bytes()));
+        let job = Job::new(data, fold, &axes, Accumulator::round);
+        return job.fill(cast_slice_mut(output.bytes_mut()), &axes.axes, 0);
+    }
     folds.visit(
         ty,
         Reduction {
@@ -142,6 +152,11 @@ impl Axes {
             count,
         }
     }
+
+    /// The length of the innermost axis.
+    fn inner(&self) -> usize {
+        self.axes.last().map_or(1, |axis| axis.len)
+    }
 }
 
 fn total(axes: &[Axis]) -> usize {
@@ -214,7 +229,7 @@ struct Job<'a, T, A> {
     watch: Watch,
 }
 
-impl<'a, T: Number, A: Accumulator<T>> Job<'a, T, A> {
+impl<'a, T: Copy + Default + Send + Sync + 'static, A: Accumulator<T>> Job<'a, T, A> {
     fn new(
         source: Source<'a, T>,
         fold: &'a dyn Fold<T, A>,

@@ -11,6 +11,7 @@ pub(crate) const PRODUCT: Folds = Folds {
     i64: Kept::Same(&Elementwise::<Product>::NEW),
     u64: Kept::Same(&Elementwise::<Product>::NEW),
     i32: Some(&Elementwise::<Product>::NEW),
+    f16: None,
 };
 
 struct Product;

@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 
 use super::fold::{Compensated, Elementwise, finish_sum};
 use super::folds::{Folds, Kept};
+use super::halves::Halves;
 use super::scalar::{Map, Pair, Scalar};
 
 /// The sum; integers wrap.
@@ -16,6 +17,7 @@ pub(crate) const SUM: Folds = Folds {
     u64: Kept::Same(&Elementwise::<Sum>::NEW),
     // Additions that wrap lose nothing the narrow type can show.
     i32: Some(&Elementwise::<Sum>::NEW),
+    f16: Some(&Halves::<Sum, ALL>::NEW),
 };
 
 /// The arithmetic mean; integers are rounded towards zero.
@@ -25,6 +27,7 @@ pub(crate) const MEAN: Folds = Folds {
     i64: Kept::Wide(&Elementwise::<Mean>::NEW),
     u64: Kept::Wide(&Elementwise::<Mean>::NEW),
     i32: None,
+    f16: Some(&Halves::<Mean, ALL>::NEW),
 };
 
 /// The sum of absolute values; integers wrap.
@@ -34,6 +37,7 @@ pub(crate) const L1: Folds = Folds {
     i64: Kept::Same(&Elementwise::<Absolute>::NEW),
     u64: Kept::Same(&Elementwise::<Sum>::NEW),
     i32: Some(&Elementwise::<Absolute>::NEW),
+    f16: Some(&Halves::<Absolute, { ALL >> 1 }>::NEW),
 };
 
 /// The square root of the sum of squares; integers are rounded down.
@@ -43,7 +47,11 @@ pub(crate) const L2: Folds = Folds {
     i64: Kept::Wide(&Elementwise::<Square>::NEW),
     u64: Kept::Wide(&Elementwise::<Square>::NEW),
     i32: None,
+    f16: None,
 };
+
+/// All bits of an `f16`; the uppermost is the sign.
+const ALL: u16 = u16::MAX;
 
 /// A sum of elements.
 pub(crate) struct Sum;

@@ -14,8 +14,9 @@ const INFINITY: u32 = 255 << 23;
 /// What a NaN has set that signals nothing.
 const QUIET: u32 = 1 << 22;
 
+/// The same number.
 #[inline(always)]
-fn wide(half: f16) -> f32 {
+pub(crate) fn wide(half: f16) -> f32 {
     let bits = u32::from(half.to_bits());
     let (sign, rest) = (bits << 16 & 1 << 31, (bits & 0x7fff) << 13);
     // A number below the normal ones is a mantissa: taking away the leading one normalises it.

@@ -31,6 +31,7 @@ pub(crate) use class::to_i64;
 pub(crate) use class::{BLOCK, Compute, Native, few_i64, narrow, one_i64, try_i64, widen};
 use class::{view, view_mut, write, write_codes};
 pub(crate) use codes::{codes, from_codes, sign_extend_i4};
+pub(crate) use half::wide;
 
 use super::{ElementType, Tensor, TensorError};
 use crate::limits::Share;
