@@ -149,29 +149,34 @@ impl Rows {
                 .wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) % rows as u64
         };
-        let places: Vec<u64> = std::iter::repeat_with(random).take(self.count).collect();
+        let count = self.tables * self.count;
+        let places: Vec<u64> = std::iter::repeat_with(random).take(count).collect();
         let size = rows * width;
         let tables = vec![T::from(1); self.tables * size];
         let mut copies = vec![T::from(1); if self.put { tables.len() } else { 0 }];
-        let mut in_order = vec![T::from(1); self.tables * self.count * width];
+        let mut in_order = vec![T::from(1); count * width];
+        let each = self.count.max(1);
         move || {
             // What is captured the compiler does not know.
             let width = if WIDTH > 0 { WIDTH } else { width };
             let row = |place: u64| place as usize * width..(place as usize + 1) * width;
             for _ in 0..rounds {
                 let tables = black_box(&tables).chunks_exact(size);
-                let in_order = black_box(&mut in_order).chunks_exact_mut(places.len() * width);
+                let in_order = black_box(&mut in_order).chunks_exact_mut(each * width);
+                let places = places.chunks_exact(each);
                 if self.put {
                     let copies = black_box(&mut copies).chunks_exact_mut(size);
-                    for ((table, copy), in_order) in tables.zip(copies).zip(in_order) {
+                    for (((table, copy), in_order), places) in
+                        tables.zip(copies).zip(in_order).zip(places)
+                    {
                         copy.copy_from_slice(table);
-                        for (from, &place) in in_order.chunks_exact(width).zip(&places) {
+                        for (from, &place) in in_order.chunks_exact(width).zip(places) {
                             copy[row(place)].copy_from_slice(from);
                         }
                     }
                 } else {
-                    for (table, in_order) in tables.zip(in_order) {
-                        for (to, &place) in in_order.chunks_exact_mut(width).zip(&places) {
+                    for ((table, in_order), places) in tables.zip(in_order).zip(places) {
+                        for (to, &place) in in_order.chunks_exact_mut(width).zip(places) {
                             to.copy_from_slice(&table[row(place)]);
                         }
                     }

@@ -116,6 +116,24 @@ fn unsafe_code_stands_where_it_is_allowed_by_name() {
     complain(&found);
 }
 
+/// A closure that the compiler leaves a function of its own is compiled for the narrowest vectors.
+#[test]
+fn closures_are_inlined_where_vectors_are_meant() {
+    let mut found = Vec::new();
+    for (path, text) in sources() {
+        let dense: String = text.split_whitespace().collect();
+        let others = dense.replace("vectorize_mut(#[inline(always)]", "");
+        let closure = ["vectorize(|", "vectorize(move|", "vectorize_mut("]
+            .iter()
+            .any(|call| others.contains(call));
+        if closure && path.starts_with("src") {
+            let path = path.display();
+            found.push(format!("{path}: a closure that may not be inlined"));
+        }
+    }
+    complain(&found);
+}
+
 #[test]
 fn every_file_of_an_operation_has_a_row_and_every_row_is_documented() {
     let mut found = Vec::new();

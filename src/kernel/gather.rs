@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::elements::pick_each;
 use super::moving::{Mover, Word, copy_run, for_rows};
 use super::scratch::{Reused, reused};
-use super::simd::{prefetch, prefetch_after, vectorize};
+use super::simd::{prefetch, prefetch_after, vectorize_mut};
 use crate::op::OpError;
 use crate::tensor::convert::{Compute, widen};
 use crate::tensor::{Class, LINE, Tensor};
@@ -82,14 +82,17 @@ fn inside(position: u64, size: u64) -> usize {
 
 /// The positions of indices to which `wrap` is added if they are negative.
 fn signed<I: Copy + Into<i64>>(indices: &[I], size: u64, wrap: u64, out: &mut [usize]) {
-    vectorize(|| {
-        for (out, &index) in out.iter_mut().zip(indices) {
-            let index: i64 = index.into();
-            let back = if index < 0 { wrap } else { 0 };
-            // An index below zero is far above every size once its bits are taken as unsigned.
-            *out = inside(index.cast_unsigned().wrapping_add(back), size);
-        }
-    });
+    vectorize_mut(
+        #[inline(always)]
+        || {
+            for (out, &index) in out.iter_mut().zip(indices) {
+                let index: i64 = index.into();
+                let back = if index < 0 { wrap } else { 0 };
+                // An index below zero is far above every size once its bits are taken as unsigned.
+                *out = inside(index.cast_unsigned().wrapping_add(back), size);
+            }
+        },
+    );
 }
 
 /// The place of the first index that is out of range, in row-major order.
@@ -101,7 +104,10 @@ pub(crate) fn first_outside(indices: &Tensor, axis: usize, from_end: bool) -> Op
             let places = &mut places[..BLOCK.min(end - start)];
             positions(indices, axis, from_end, start, places);
             // Without a way out, the loop takes many at a time.
-            let last = vectorize(|| places.iter().fold(0, |last, &place| last.max(place)));
+            let last = vectorize_mut(
+                #[inline(always)]
+                || places.iter().fold(0, |last, &place| last.max(place)),
+            );
             if last != OUTSIDE {
                 return None;
             }

@@ -36,30 +36,54 @@ impl<'a> GatherND<'a> {
     }
 
     /// The slices from `first` on.
-    fn slices<T: Word>(&self, data: &[T], first: usize, out: &mut [T]) {
-        let mut some = [0; BLOCK];
+    fn slices<T: Word>(&self, data: &[T], first: usize, mut out: &mut [T]) {
         let step = decoded_for(self.slice);
-        for (k, mut out) in out.chunks_mut(step * self.slice).enumerate() {
-            let start = first + k * step;
-            let mut some = &mut some[..out.len() / self.slice];
-            self.tuples.ask_for(start + some.len());
-            self.tuples.places(start, some);
-            if let Some(bad) = some.iter().position(|&place| place == OUTSIDE) {
-                self.outside.fetch_min(start + bad, Ordering::Relaxed);
-                return;
+        let mut start = first;
+        while !out.is_empty() {
+            let mut done = self.elements(data, start, out);
+            if done == 0 {
+                done = step.min(out.len() / self.slice);
+                if !self.some(data, start, &mut out[..done * self.slice]) {
+                    return;
+                }
             }
-            let (mut batch, mut i) = (start / self.count, start % self.count);
-            while !some.is_empty() {
-                let n = (self.count - i).min(some.len());
-                let (places, more) = some.split_at_mut(n);
-                let (now, later) = out.split_at_mut(n * self.slice);
-                let block = &data[batch * self.batch..][..self.batch];
-                pick(block, places, self.slice, now);
-                (some, out) = (more, later);
-                batch += 1;
-                i = 0;
-            }
+            (start, out) = (start + done, &mut out[done * self.slice..]);
         }
+    }
+
+    /// Single elements of one batch, as many as can be picked in one go.
+    fn elements<T: Word>(&self, data: &[T], start: usize, out: &mut [T]) -> usize {
+        if self.slice != 1 {
+            return 0;
+        }
+        let (batch, i) = (start / self.count, start % self.count);
+        let block = &data[batch * self.batch..][..self.batch];
+        let count = (self.count - i).min(out.len());
+        self.tuples.pick_inside(start, block, &mut out[..count])
+    }
+
+    /// At most a block of slices, unless an index is out of range.
+    fn some<T: Word>(&self, data: &[T], start: usize, mut out: &mut [T]) -> bool {
+        let mut some = [0; BLOCK];
+        let mut some = &mut some[..out.len() / self.slice];
+        self.tuples.ask_for(start + some.len());
+        self.tuples.places(start, some);
+        if let Some(bad) = some.iter().position(|&place| place == OUTSIDE) {
+            self.outside.fetch_min(start + bad, Ordering::Relaxed);
+            return false;
+        }
+        let (mut batch, mut i) = (start / self.count, start % self.count);
+        while !some.is_empty() {
+            let n = (self.count - i).min(some.len());
+            let (places, more) = some.split_at_mut(n);
+            let (now, later) = out.split_at_mut(n * self.slice);
+            let block = &data[batch * self.batch..][..self.batch];
+            pick(block, places, self.slice, now);
+            (some, out) = (more, later);
+            batch += 1;
+            i = 0;
+        }
+        true
     }
 }
 

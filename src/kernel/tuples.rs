@@ -4,8 +4,9 @@ use std::array;
 
 use smallvec::SmallVec;
 
+use super::elements::Index;
 use super::gather::{BLOCK, OUTSIDE, ask_for};
-use super::simd::vectorize;
+use super::simd::{prefetch_after, vectorize_mut};
 use crate::tensor::convert::{Compute, widen};
 use crate::tensor::{Class, Tensor};
 
@@ -16,6 +17,86 @@ pub(crate) struct Tuples<'a> {
     /// The size and the stride of each axis.
     axes: SmallVec<[(usize, usize); 4]>,
     from_end: bool,
+}
+
+/// What an index of an axis means.
+#[derive(Clone, Copy)]
+struct Axis {
+    size: u64,
+    stride: u64,
+    /// What is added to negative ones.
+    back: u64,
+}
+
+/// Something done with tuples of a length the compiler knows.
+trait Work: Sized {
+    type Output;
+
+    fn on<const N: usize, C: Index>(self, axes: [Axis; N], tuples: &[[C; N]]) -> Self::Output;
+}
+
+/// Writes places.
+struct Decode<'o>(&'o mut [usize]);
+
+impl Work for Decode<'_> {
+    type Output = ();
+
+    fn on<const N: usize, C: Index>(self, axes: [Axis; N], tuples: &[[C; N]]) {
+        vectorize_mut(
+            #[inline(always)]
+            || {
+                for (out, tuple) in self.0.iter_mut().zip(tuples) {
+                    let (mut place, mut outside) = (0u64, false);
+                    for (index, axis) in tuple.iter().zip(axes) {
+                        let index = index.signed();
+                        let back = if index < 0 { axis.back } else { 0 };
+                        let position = index.cast_unsigned().wrapping_add(back);
+                        outside |= position >= axis.size;
+                        place = place.wrapping_add(position.wrapping_mul(axis.stride));
+                    }
+                    *out = if outside { OUTSIDE } else { place as usize };
+                }
+            },
+        );
+    }
+}
+
+/// Tuples that are asked for together, and so many bytes ahead.
+const SOME: usize = 32;
+const FAR: usize = 2048;
+
+/// Picks elements, while the next tuples are read: see [`super::elements`].
+struct Pick<'o, T> {
+    block: &'o [T],
+    out: &'o mut [T],
+}
+
+impl<T: Clone> Work for Pick<'_, T> {
+    type Output = usize;
+
+    fn on<const N: usize, C: Index>(self, axes: [Axis; N], tuples: &[[C; N]]) -> usize {
+        let Self { block, out } = self;
+        let mut done = 0;
+        for (out, tuples) in out.chunks_mut(SOME).zip(tuples.chunks(SOME)) {
+            prefetch_after(tuples, FAR);
+            for (out, tuple) in out.iter_mut().zip(tuples) {
+                let mut place = 0u64;
+                for (index, axis) in tuple.iter().zip(axes) {
+                    let position = index.signed().cast_unsigned();
+                    if position >= axis.size {
+                        return done;
+                    }
+                    place = place.wrapping_add(position.wrapping_mul(axis.stride));
+                }
+                let Some(element) = block.get(place as usize) else {
+                    return done;
+                };
+                out.clone_from(element);
+                done += 1;
+            }
+        }
+        done
+    }
 }
 
 impl<'a> Tuples<'a> {
@@ -39,9 +120,16 @@ impl<'a> Tuples<'a> {
     pub(crate) fn places(&self, start: usize, out: &mut [usize]) {
         if self.axes.is_empty() {
             out.fill(0);
-        } else if self.native::<i64>(start, out) || self.native::<i32>(start, out) {
-            // Nearly all indices are of these types, which are read where they stand.
-        } else if self.indices.element_type().class() == Some(Class::U64) {
+            return;
+        }
+        // Nearly all indices are of these types, which are read where they stand.
+        let Err(Decode(out)) = self.native::<i64, _>(start, Decode(out)) else {
+            return;
+        };
+        let Err(Decode(out)) = self.native::<i32, _>(start, Decode(out)) else {
+            return;
+        };
+        if self.indices.element_type().class() == Some(Class::U64) {
             self.decode::<u64>(start, out, |index, _| index);
         } else if self.from_end {
             self.decode::<i64>(start, out, |index, size| {
@@ -54,39 +142,41 @@ impl<'a> Tuples<'a> {
         }
     }
 
-    /// Decodes indices of this very type, if they are and make short tuples.
-    fn native<C: Compute + Into<i64>>(&self, start: usize, out: &mut [usize]) -> bool {
-        let indices = C::native(self.indices.element_type(), self.indices.bytes());
-        match (indices, self.axes.len()) {
-            (Some(indices), 1) => self.fixed::<1, C>(&indices[start..], out),
-            (Some(indices), 2) => self.fixed::<2, C>(&indices[start * 2..], out),
-            (Some(indices), 3) => self.fixed::<3, C>(&indices[start * 3..], out),
-            (Some(indices), 4) => self.fixed::<4, C>(&indices[start * 4..], out),
-            _ => return false,
+    /// Picks the elements at the tuples `start..`, up to the first that has an index that is negative or out
+    /// of range, or all that there is no such loop for: how many were picked.
+    pub(crate) fn pick_inside<T: Clone>(&self, start: usize, block: &[T], out: &mut [T]) -> usize {
+        let picks = Pick { block, out };
+        match self.native::<i64, _>(start, picks) {
+            Ok(count) => count,
+            Err(picks) => self.native::<i32, _>(start, picks).unwrap_or(0),
         }
-        true
     }
 
-    /// Tuples of a length the compiler knows.
-    fn fixed<const N: usize, C: Copy + Into<i64>>(&self, indices: &[C], out: &mut [usize]) {
-        let axes: [(u64, u64, u64); N] = array::from_fn(|i| {
+    /// Works on indices where they stand, if they are of this very type and make short tuples.
+    fn native<C: Index + Compute, W: Work>(&self, start: usize, work: W) -> Result<W::Output, W> {
+        let Some(indices) = C::native(self.indices.element_type(), self.indices.bytes()) else {
+            return Err(work);
+        };
+        match self.axes.len() {
+            1 => Ok(work.on(self.fixed::<1>(), indices[start..].as_chunks().0)),
+            2 => Ok(work.on(self.fixed::<2>(), indices[start * 2..].as_chunks().0)),
+            3 => Ok(work.on(self.fixed::<3>(), indices[start * 3..].as_chunks().0)),
+            4 => Ok(work.on(self.fixed::<4>(), indices[start * 4..].as_chunks().0)),
+            _ => Err(work),
+        }
+    }
+
+    /// The axes of tuples of a length the compiler knows.
+    fn fixed<const N: usize>(&self) -> [Axis; N] {
+        array::from_fn(|i| {
             let (size, stride) = self.axes[i];
             let back = if self.from_end { size } else { 0 };
-            (size as u64, stride as u64, back as u64)
-        });
-        vectorize(|| {
-            for (out, tuple) in out.iter_mut().zip(indices.as_chunks::<N>().0) {
-                let (mut place, mut outside) = (0u64, false);
-                for (&index, (size, stride, back)) in tuple.iter().zip(axes) {
-                    let index: i64 = index.into();
-                    let back = if index < 0 { back } else { 0 };
-                    let position = index.cast_unsigned().wrapping_add(back);
-                    outside |= position >= size;
-                    place = place.wrapping_add(position.wrapping_mul(stride));
-                }
-                *out = if outside { OUTSIDE } else { place as usize };
+            Axis {
+                size: size as u64,
+                stride: stride as u64,
+                back: back as u64,
             }
-        });
+        })
     }
 
     fn decode<C: Compute>(

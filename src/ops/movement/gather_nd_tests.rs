@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::ops::testing::{assert_picked, counted, dynamic, index, infer_dims, run, shape};
 use crate::tensor::ElementType;
+use crate::tensor::convert::convert;
 
 fn op(batch_dims: i64, old: bool) -> GatherND {
     GatherND { batch_dims, old }
@@ -191,6 +192,7 @@ proptest! {
         old in any::<bool>(),
         ty in prop::sample::select(ElementType::ALL.to_vec()),
         mask in any::<u32>(),
+        signed in prop::sample::select(vec![ElementType::I16, ElementType::I32, ElementType::I64]),
     ) {
         let data = [&batch[..], &sizes, &slice].concat();
         prop_assume!(batch.len() < data.len());
@@ -205,6 +207,7 @@ proptest! {
             .collect();
         let op = op(batch.len() as i64, old);
         let indices_tensor = Tensor::new(indices.as_slice(), &values).expect("its length");
+        let indices_tensor = convert(&indices_tensor, signed).expect("integers");
         let inputs = [counted(ty, &data), indices_tensor];
         let out = run(&op, &inputs).expect("fits");
         let full: Shape = [&batch[..], &places, &slice].concat().into();

@@ -3,7 +3,7 @@
 
 use half::f16;
 
-use crate::tensor::simd::vectorize;
+use crate::tensor::simd::vectorize_mut;
 
 /// The bits of an f32 by which the exponents of f16 are smaller.
 const BIAS: u32 = 112 << 23;
@@ -57,21 +57,27 @@ fn narrow(x: f32) -> f16 {
 /// Widens as many elements as there are in both.
 pub(super) fn widen(from: &[f16], to: &mut [f32]) {
     let done = sixteen::widen(from, to);
-    vectorize(|| {
-        for (to, &from) in to[done..].iter_mut().zip(&from[done..]) {
-            *to = wide(from);
-        }
-    });
+    vectorize_mut(
+        #[inline(always)]
+        || {
+            for (to, &from) in to[done..].iter_mut().zip(&from[done..]) {
+                *to = wide(from);
+            }
+        },
+    );
 }
 
 /// Narrows as many elements as there are in both, each to the nearest, ties to even.
 pub(super) fn narrow_slice(from: &[f32], to: &mut [f16]) {
     let done = sixteen::narrow(from, to);
-    vectorize(|| {
-        for (to, &from) in to[done..].iter_mut().zip(&from[done..]) {
-            *to = narrow(from);
-        }
-    });
+    vectorize_mut(
+        #[inline(always)]
+        || {
+            for (to, &from) in to[done..].iter_mut().zip(&from[done..]) {
+                *to = narrow(from);
+            }
+        },
+    );
 }
 
 /// The instructions for sixteen elements; both answer how many elements they have done.
