@@ -103,16 +103,7 @@ pub(crate) fn first_outside(indices: &Tensor, axis: usize, from_end: bool) -> Op
         (part * PART..end).step_by(BLOCK).find_map(|start| {
             let places = &mut places[..BLOCK.min(end - start)];
             positions(indices, axis, from_end, start, places);
-            // Without a way out, the loop takes many at a time.
-            let last = vectorize_mut(
-                #[inline(always)]
-                || places.iter().fold(0, |last, &place| last.max(place)),
-            );
-            if last != OUTSIDE {
-                return None;
-            }
-            let first = places.iter().position(|&place| place == OUTSIDE)?;
-            Some(start + first)
+            Some(start + outside_of(places)?)
         })
     };
     let parts = indices.len().div_ceil(PART);
@@ -120,6 +111,19 @@ pub(crate) fn first_outside(indices: &Tensor, axis: usize, from_end: bool) -> Op
         return (0..parts).find_map(look);
     }
     (0..parts).into_par_iter().find_map_first(look)
+}
+
+/// The first of some places that is [`OUTSIDE`].
+pub(crate) fn outside_of(places: &[usize]) -> Option<usize> {
+    // Without a way out, the loop takes many at a time.
+    let last = vectorize_mut(
+        #[inline(always)]
+        || places.iter().fold(0, |last, &place| last.max(place)),
+    );
+    if last != OUTSIDE {
+        return None;
+    }
+    places.iter().position(|&place| place == OUTSIDE)
 }
 
 /// How many indices one thread checks at a time.

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::gather::{BLOCK, OUTSIDE, decoded_for, pick};
+use super::gather::{BLOCK, OUTSIDE, decoded_for, outside_of, pick};
 use super::moving::{Mover, Word, for_rows};
 use super::tuples::Tuples;
 use crate::op::OpError;
@@ -68,7 +68,7 @@ impl<'a> GatherND<'a> {
         let mut some = &mut some[..out.len() / self.slice];
         self.tuples.ask_for(start + some.len());
         self.tuples.places(start, some);
-        if let Some(bad) = some.iter().position(|&place| place == OUTSIDE) {
+        if let Some(bad) = outside_of(some) {
             self.outside.fetch_min(start + bad, Ordering::Relaxed);
             return false;
         }

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::gather::OUTSIDE;
+use super::gather::{OUTSIDE, outside_of};
 use super::moving::{Mover, Word, copy, copy_run, for_rows};
 use super::scatter::{PARALLEL, Places};
 use super::scratch::{Reused, reused};
@@ -51,7 +51,7 @@ impl ScatterSlices {
 
     /// The first tuple with an index out of range; there must be none to scatter.
     pub(crate) fn outside(&self) -> Option<usize> {
-        self.places.iter().position(|&place| place == OUTSIDE)
+        outside_of(&self.places)
     }
 
     /// Several slabs: each takes its updates in order.
