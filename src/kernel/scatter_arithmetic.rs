@@ -1,5 +1,6 @@
 //! What a reducing scatter does with two elements.
 
+use super::scatter_mean::Mean;
 use crate::tensor::convert::Compute;
 
 /// The arithmetic of reductions.
@@ -10,18 +11,15 @@ pub(super) trait Arithmetic: Compute {
     /// A number that leaves every other as it is when it is added to it, and that no sum is unless
     /// one of its terms is.
     const NOTHING: Option<Self>;
-    /// The high part of a sum: integers are added up exactly.
-    type High: Clone + Default + std::fmt::Debug;
+    /// A mean of fewer than 2³² terms, and one of any number.
+    type Near: Mean<Self>;
+    type Far: Mean<Self>;
 
     /// Whether all bits agree.
     fn same(self, other: Self) -> bool;
     fn plus(self, other: Self) -> Self;
     fn minus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;
-    /// Adds to a sum of which `self` is the low part.
-    fn add(&mut self, high: &mut Self::High, other: Self);
-    /// A sum divided, rounded toward minus infinity if it is an integer.
-    fn divide(self, high: Self::High, count: usize) -> Self;
 
     /// As the reference implementation, which takes the update if one is not a number.
     #[inline(always)]
@@ -37,13 +35,14 @@ pub(super) trait Arithmetic: Compute {
 }
 
 macro_rules! floats {
-    ($($ty:ty),+) => {$(
+    ($($ty:ty, $near:ty, $far:ty);+) => {$(
         impl Arithmetic for $ty {
             const ONE: Self = 1.0;
             const LEAST: Self = <$ty>::NEG_INFINITY;
             const GREATEST: Self = <$ty>::INFINITY;
             const NOTHING: Option<Self> = Some(-0.0);
-            type High = ();
+            type Near = $near;
+            type Far = $far;
 
             #[inline(always)]
             fn same(self, other: Self) -> bool {
@@ -64,28 +63,19 @@ macro_rules! floats {
             fn times(self, other: Self) -> Self {
                 self * other
             }
-
-            #[inline(always)]
-            fn add(&mut self, (): &mut (), other: Self) {
-                *self += other;
-            }
-
-            #[inline(always)]
-            fn divide(self, (): (), count: usize) -> Self {
-                self / count as $ty
-            }
         }
     )+};
 }
 
 macro_rules! integers {
-    ($($ty:ty),+) => {$(
+    ($($ty:ty, $near:ty, $far:ty);+) => {$(
         impl Arithmetic for $ty {
             const ONE: Self = 1;
             const LEAST: Self = <$ty>::MIN;
             const GREATEST: Self = <$ty>::MAX;
             const NOTHING: Option<Self> = None;
-            type High = i64;
+            type Near = $near;
+            type Far = $far;
 
             #[inline(always)]
             fn same(self, other: Self) -> bool {
@@ -106,24 +96,9 @@ macro_rules! integers {
             fn times(self, other: Self) -> Self {
                 self.wrapping_mul(other)
             }
-
-            #[inline(always)]
-            fn add(&mut self, high: &mut i64, other: Self) {
-                let (sum, over) = self.overflowing_add(other);
-                // An overflow upward leaves the low part less than it was.
-                *high += i64::from(over) * if sum < *self { 1 } else { -1 };
-                *self = sum;
-            }
-
-            #[inline(always)]
-            fn divide(self, high: i64, count: usize) -> Self {
-                let sum = (i128::from(high) << <$ty>::BITS) + i128::from(self);
-                // A mean lies between the least and the greatest number: it fits.
-                sum.div_euclid(count as i128) as $ty
-            }
         }
     )+};
 }
 
-floats!(f32, f64);
-integers!(i32, i64, u64);
+floats!(f32, [u32; 2], [u64; 2]; f64, [u64; 2], [u64; 2]);
+integers!(i32, [i64; 2], [u64; 3]; i64, [u64; 3], [u64; 3]; u64, [u64; 3], [u64; 3]);

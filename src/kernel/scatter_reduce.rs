@@ -1,11 +1,11 @@
 //! Combines updates with the elements at their places.
 
-use num_traits::{AsPrimitive, PrimInt};
 use rayon::prelude::*;
 
 use super::scatter::{Piece, Places, scatter};
 use super::scatter_arithmetic::Arithmetic;
-use super::scratch::{Reused, or_refuse, reused, reused_all, reused_room};
+use super::scatter_mean::{mean_of, means};
+use super::scratch::{Reused, or_refuse, reused, reused_room};
 use crate::limits::Share;
 use crate::op::OpError;
 use crate::tensor::convert::{narrow, widen};
@@ -81,6 +81,8 @@ const GROUP: usize = 256 << 10;
 /// Where there are this many times fewer updates than elements, only the elements they meet are
 /// looked at.
 const FEW: usize = 4;
+/// Above these bits is the place of an update.
+const PLACE: u32 = 32;
 /// What one thread sorts updates into at a time, in elements.
 const PIECE: usize = 64 << 10;
 
@@ -137,10 +139,7 @@ impl<P: Places> Work<'_, P> {
         };
         scatter(self.scatter, first, out, begin, |piece| {
             match self.reduction {
-                Reduction::Mean if u32::try_from(self.scatter.updates()).is_ok() => {
-                    self.mean::<C, u32>(updates, piece);
-                }
-                Reduction::Mean => self.mean::<C, usize>(updates, piece),
+                Reduction::Mean => means(self.use_init_val, updates, piece),
                 _ => self.piece(first, data, updates, piece),
             }
         });
@@ -252,46 +251,17 @@ impl<P: Places> Work<'_, P> {
         }
     }
 
-    /// Sums and the number of their terms stand side by side while they are added up: the memory of
-    /// both is waited for at the same time.
-    fn mean<C: Arithmetic, N: PrimInt + AsPrimitive<usize>>(
-        &self,
-        updates: &[C],
-        piece: &mut Piece<'_, P, C>,
-    ) {
-        let init = self.use_init_val;
-        let nothing = C::NOTHING.unwrap_or_default();
-        let begin = |&element: &C| Mean {
-            sum: if init { element } else { nothing },
-            high: C::High::default(),
-            count: N::zero(),
-        };
-        let Some(mut means) = or_refuse(reused_all(piece.out.iter().map(begin))) else {
-            return;
-        };
-        piece.on(&mut means).each(|_, mean, update| {
-            mean.sum.add(&mut mean.high, updates[update]);
-            mean.count = mean.count + N::one();
-        });
-        for (element, mean) in piece.out.iter_mut().zip(means.drain(..)) {
-            if mean.count > N::zero() {
-                *element = mean
-                    .sum
-                    .divide(mean.high, mean.count.as_() + usize::from(init));
-            }
-        }
-    }
-
     /// Sorts the updates by their places, so that only elements that are met are widened, and
     /// nothing is kept for the others.
     fn few<C: Arithmetic>(&self, output: &mut Tensor) -> Result<(), OpError> {
         let (ty, slab) = (output.element_type(), self.scatter.slab());
-        let mut order: Reused<(u32, u32)> = reused_room(self.scatter.updates())?;
+        // A place, and below it the update that goes there: as one number they are sorted fast.
+        let mut order: Reused<u64> = reused_room(self.scatter.updates())?;
         for i in 0..output.len() / slab {
             // Both numbers are below the number of elements, which fits.
             let push = |place: usize, update: usize| {
                 if place < slab {
-                    order.push(((i * slab + place) as u32, update as u32));
+                    order.push(((i * slab + place) as u64) << PLACE | update as u64);
                 }
             };
             self.scatter.visit(i, push);
@@ -302,6 +272,7 @@ impl<P: Places> Work<'_, P> {
         } else {
             order.sort_unstable();
         }
+        let place = |meeting: u64| (meeting >> PLACE) as usize;
         let size = ty.bits() / 8;
         let data = self.data.bytes();
         let pieces = output.bytes_mut().par_chunks_mut(PIECE * size).enumerate();
@@ -309,10 +280,10 @@ impl<P: Places> Work<'_, P> {
             let start = i * PIECE;
             out.copy_from_slice(&data[start * size..][..out.len()]);
             let end = start + out.len() / size;
-            let from = order.partition_point(|&(place, _)| (place as usize) < start);
-            let to = order.partition_point(|&(place, _)| (place as usize) < end);
-            for group in order[from..to].chunk_by(|a, b| a.0 == b.0) {
-                let place = group[0].0 as usize;
+            let from = order.partition_point(|&meeting| place(meeting) < start);
+            let to = order.partition_point(|&meeting| place(meeting) < end);
+            for group in order[from..to].chunk_by(|&a, &b| place(a) == place(b)) {
+                let place = place(group[0]);
                 let result = self.one::<C>(place, group);
                 C::narrow_bytes(&[result], ty, out, place - start);
             }
@@ -321,22 +292,20 @@ impl<P: Places> Work<'_, P> {
     }
 
     /// What becomes of the element at a place.
-    fn one<C: Arithmetic>(&self, place: usize, group: &[(u32, u32)]) -> C {
+    fn one<C: Arithmetic>(&self, place: usize, group: &[u64]) -> C {
         let number = |tensor: &Tensor, at: usize| {
             let mut number = [C::default()];
             widen(tensor, at, &mut number);
             number[0]
         };
-        let mut updates = group.iter().map(|&(_, i)| number(self.updates, i as usize));
+        let mut updates = group.iter().map(|&meeting| {
+            // The low half.
+            let update = meeting as u32;
+            number(self.updates, update as usize)
+        });
         if self.reduction == Reduction::Mean {
-            let first = if self.use_init_val {
-                Some(number(self.data, place))
-            } else {
-                updates.next()
-            };
-            let (mut sum, mut high) = (first.unwrap_or_default(), C::High::default());
-            updates.for_each(|x| sum.add(&mut high, x));
-            return sum.divide(high, group.len() + usize::from(self.use_init_val));
+            let first = self.use_init_val.then(|| number(self.data, place));
+            return mean_of(first, updates);
         }
         let first = if self.use_init_val {
             number(self.data, place)
@@ -356,13 +325,6 @@ fn allocate<C: Arithmetic>(len: usize) -> Result<Reused<C>, OpError> {
 fn widen_all<C: Arithmetic>(tensor: &Tensor, out: &mut [C]) {
     let pieces = out.par_chunks_mut(PIECE).enumerate();
     pieces.share(|(i, out)| widen(tensor, i * PIECE, out));
-}
-
-/// A mean that is added up.
-struct Mean<C: Arithmetic, N> {
-    sum: C,
-    high: C::High,
-    count: N,
 }
 
 /// What is done with a function of two elements.
