@@ -85,13 +85,18 @@ impl ScatterSlices {
         meet: impl Fn(&mut [T], &[T]),
     ) {
         let asked = self.slice.min(AHEAD_BYTES / size_of::<T>());
-        let updates = updates.chunks_exact(self.slice);
+        // All updates come one after the other, which the processor finds out. Some of them do not.
+        let some = out.len() < self.slab;
+        let (all, updates) = (updates, updates.chunks_exact(self.slice));
         let count = out.len() / self.slice;
         let here = |place: usize| Some(place.wrapping_sub(first)).filter(|&place| place < count);
         for (i, (&place, update)) in self.places.iter().zip(updates).enumerate() {
             if let Some(next) = self.places.get(i + AHEAD).and_then(|&next| here(next)) {
                 for at in (0..asked).step_by((LINE / size_of::<T>()).max(1)) {
                     prefetch(out.as_ptr(), next * self.slice + at);
+                    if some {
+                        prefetch(all.as_ptr(), (i + AHEAD) * self.slice + at);
+                    }
                 }
             }
             if let Some(place) = here(place) {
