@@ -69,11 +69,13 @@ const AHEAD: usize = 128;
 const TOGETHER: usize = 32;
 
 /// Goes through all of `out`, slabs from `first` on, piece by piece: `begin(first element, piece)`
-/// fills a piece, `work` applies the updates that go there. Pieces are done at the same time.
+/// fills a piece, `work` applies the updates that go there. Pieces are done at the same time. So many bytes of
+/// each element are written where updates meet it.
 pub(super) fn scatter<P: Places, T: Clone + Default + Send + Sync + 'static>(
     places: &P,
     first: usize,
     out: &mut [T],
+    bytes: usize,
     begin: impl Fn(usize, &mut [T]) + Sync,
     work: impl Fn(&mut Piece<'_, P, T>) + Sync,
 ) {
@@ -87,14 +89,17 @@ pub(super) fn scatter<P: Places, T: Clone + Default + Send + Sync + 'static>(
         }
     };
     let small = out.len().saturating_add(places.updates()) < PARALLEL;
-    if threads == 1 || small {
+    if small {
         return whole(0, out);
     }
-    if out.len() / slab >= threads {
+    if threads > 1 && out.len() / slab >= threads {
         return for_rows(out, slab, 1, whole);
     }
-    if scatter_columns::scatter(places, first, out, &begin, &work) {
+    if scatter_columns::scatter(places, first, out, bytes, &begin, &work) {
         return;
+    }
+    if threads == 1 {
+        return whole(0, out);
     }
     // Threads that share a slab go through all of its updates each.
     let most = places.updates() / (out.len() / slab) > slab / 2;
@@ -468,7 +473,7 @@ impl Places for Scatter<'_> {
 /// Overwrites elements: the inputs are the data and the updates.
 pub(super) fn overwrite<P: Places, T: Word>(places: &P, data: &[T], updates: &[T], out: &mut [T]) {
     let begin = |start: usize, piece: &mut [T]| copy(&data[start..][..piece.len()], piece);
-    scatter(places, 0, out, begin, |piece| {
+    scatter(places, 0, out, size_of::<T>(), begin, |piece| {
         piece.each(|_, element, update| *element = updates[update].clone());
     });
 }

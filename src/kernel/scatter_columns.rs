@@ -1,5 +1,6 @@
 //! Scatters to a slab whose updates stay in their columns: each thread takes some columns, and looks at no
-//! updates but theirs. Meanwhile the columns of a thread lie together, so that no two write to one line.
+//! updates but theirs. Meanwhile the columns of a thread lie together, so that no two write to one line. One thread
+//! takes some columns after the others where all are too many for the last cache.
 
 use std::ops::Range;
 
@@ -12,30 +13,37 @@ use crate::limits::Share;
 /// How many updates there must be for each element that is moved there and back.
 const OFTEN: usize = 2;
 
+/// Bytes that one thread finds in the last cache again, of which others have their share.
+const FAR: usize = 8 << 20;
+
 /// Elements that one thread puts back at a time.
 const PART: usize = 1 << 15;
 
 /// As [`super::scatter::scatter`], if there is one slab, this is faster, and there is memory for it; otherwise
-/// nothing is done.
+/// nothing is done. So many bytes of each element are written where updates meet it.
 pub(super) fn scatter<P: Places, T: Clone + Default + Send + Sync + 'static>(
     places: &P,
     first: usize,
     out: &mut [T],
+    bytes: usize,
     begin: impl Fn(usize, &mut [T]) + Sync,
     work: impl Fn(&mut Piece<'_, P, T>) + Sync,
 ) -> bool {
-    let threads = rayon::current_num_threads();
-    let Some(width) = places.columns().filter(|&width| width >= threads) else {
+    let count = match rayon::current_num_threads() {
+        1 => out.len().saturating_mul(bytes).div_ceil(FAR),
+        threads => threads,
+    };
+    let Some(width) = places.columns().filter(|&width| width >= count) else {
         return false;
     };
     let pays = out.len() >= PARALLEL && places.updates() / OFTEN >= out.len();
-    if threads == 1 || out.len() != places.slab() || !pays {
+    if count <= 1 || out.len() != places.slab() || !pays {
         return false;
     }
     let Ok(mut parts) = reused(T::default(), out.len()) else {
         return false;
     };
-    let (rows, share) = (out.len() / width, width.div_ceil(threads));
+    let (rows, share) = (out.len() / width, width.div_ceil(count));
     let columns = |i: usize| i * share..width.min((i + 1) * share);
     let all = parts.par_chunks_mut(rows * share).enumerate();
     all.with_max_len(1).share(|(i, part)| {
@@ -64,16 +72,22 @@ mod tests {
     use crate::tensor::Tensor;
 
     /// What becomes of `data` on so many threads, if columns are taken.
-    fn overwritten(scatter: &Scatter, data: &[u32], updates: &[u32], threads: usize) -> Vec<u32> {
+    fn overwritten(
+        scatter: &Scatter,
+        data: &[u32],
+        updates: &[u32],
+        threads: usize,
+        bytes: usize,
+    ) -> Vec<u32> {
         let mut out = vec![0; data.len()];
         let begin = |at: usize, run: &mut [u32]| run.copy_from_slice(&data[at..at + run.len()]);
         let work = |piece: &mut Piece<'_, Scatter, u32>| {
             piece.each(|_, element, update| *element = updates[update]);
         };
         let done = on(threads, || {
-            super::scatter(scatter, 0, &mut out, begin, work)
+            super::scatter(scatter, 0, &mut out, bytes, begin, work)
         });
-        assert_eq!(done, threads > 1);
+        assert_eq!(done, threads > 1 || bytes > size_of::<u32>());
         out
     }
 
@@ -103,11 +117,12 @@ mod tests {
         let indices = Tensor::new([more, width], &indices).expect("a tensor");
         let shape = [rows, width];
         let scatter = Scatter::new(&shape, &indices, 0, true).expect("memory");
-        for threads in 2..5 {
-            let out = overwritten(&scatter, &data, &updates, threads);
-            assert!(out == expected, "{threads} threads");
+        // More bytes than there are, so that one thread takes some columns at a time.
+        for (threads, bytes) in [(2, 4), (3, 4), (4, 4), (1, 200), (1, 600)] {
+            let out = overwritten(&scatter, &data, &updates, threads, bytes);
+            assert!(out == expected, "{threads} threads, {bytes} bytes");
         }
-        overwritten(&scatter, &data, &updates, 1);
+        overwritten(&scatter, &data, &updates, 1, 4);
         assert_eq!(scatter.met_outside(), None);
     }
 
@@ -159,7 +174,7 @@ mod tests {
         let shape = [rows, width];
         let scatter = Scatter::new(&shape, &indices, 0, true).expect("memory");
         let (data, updates) = (vec![0; rows * width], vec![1; 2 * rows * width]);
-        overwritten(&scatter, &data, &updates, 2);
+        overwritten(&scatter, &data, &updates, 2, 4);
         assert_eq!(scatter.met_outside(), Some(77));
     }
 }

@@ -137,7 +137,11 @@ impl<P: Places> Work<'_, P> {
         let begin = |start: usize, piece: &mut [C]| {
             piece.copy_from_slice(&data[start..start + piece.len()]);
         };
-        scatter(self.scatter, first, out, begin, |piece| {
+        let bytes = match self.reduction {
+            Reduction::Mean => size_of::<C::Near>(),
+            _ => size_of::<C>(),
+        };
+        scatter(self.scatter, first, out, bytes, begin, |piece| {
             match self.reduction {
                 Reduction::Mean => means(self.use_init_val, updates, piece),
                 _ => self.piece(first, data, updates, piece),
