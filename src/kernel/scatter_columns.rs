@@ -16,6 +16,9 @@ const OFTEN: usize = 2;
 /// Bytes that one thread finds in the last cache again, of which others have their share.
 const FAR: usize = 8 << 20;
 
+/// Of fewer columns at a time one thread does not take: it reads the lines of all others with them.
+const FEW: usize = 3;
+
 /// Elements that one thread puts back at a time.
 const PART: usize = 1 << 15;
 
@@ -29,15 +32,18 @@ pub(super) fn scatter<P: Places, T: Clone + Default + Send + Sync + 'static>(
     begin: impl Fn(usize, &mut [T]) + Sync,
     work: impl Fn(&mut Piece<'_, P, T>) + Sync,
 ) -> bool {
-    let count = match rayon::current_num_threads() {
-        1 => out.len().saturating_mul(bytes).div_ceil(FAR),
-        threads => threads,
-    };
-    let Some(width) = places.columns().filter(|&width| width >= count) else {
+    let Some(width) = places.columns() else {
         return false;
     };
+    let count = match rayon::current_num_threads() {
+        1 => {
+            let parts = out.len().saturating_mul(bytes).div_ceil(FAR);
+            parts.min(width / FEW)
+        }
+        threads => threads,
+    };
     let pays = out.len() >= PARALLEL && places.updates() / OFTEN >= out.len();
-    if count <= 1 || out.len() != places.slab() || !pays {
+    if count <= 1 || count > width || out.len() != places.slab() || !pays {
         return false;
     }
     let Ok(mut parts) = reused(T::default(), out.len()) else {
@@ -118,7 +124,7 @@ mod tests {
         let shape = [rows, width];
         let scatter = Scatter::new(&shape, &indices, 0, true).expect("memory");
         // More bytes than there are, so that one thread takes some columns at a time.
-        for (threads, bytes) in [(2, 4), (3, 4), (4, 4), (1, 200), (1, 600)] {
+        for (threads, bytes) in [(2, 4), (3, 4), (4, 4), (1, 200)] {
             let out = overwritten(&scatter, &data, &updates, threads, bytes);
             assert!(out == expected, "{threads} threads, {bytes} bytes");
         }
