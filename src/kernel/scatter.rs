@@ -98,12 +98,9 @@ pub(super) fn scatter<P: Places, T: Clone + Default + Send + Sync + 'static>(
     if scatter_columns::scatter(places, first, out, bytes, &begin, &work) {
         return;
     }
-    if threads == 1 {
-        return whole(0, out);
-    }
     // Threads that share a slab go through all of its updates each.
     let most = places.updates() / (out.len() / slab) > slab / 2;
-    if most && is_amd() && size_of_val(out) < LAST {
+    if threads == 1 || (most && is_amd() && size_of_val(out) < LAST) {
         return whole(0, out);
     }
     let len = slab.div_ceil(threads);

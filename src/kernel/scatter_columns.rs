@@ -16,7 +16,7 @@ const OFTEN: usize = 2;
 /// Bytes that one thread finds in the last cache again, of which others have their share.
 const FAR: usize = 8 << 20;
 
-/// Of fewer columns at a time one thread does not take: it reads the lines of all others with them.
+/// One thread takes no fewer columns at a time: to read those of an update it fetches lines that hold others too.
 const FEW: usize = 3;
 
 /// Elements that one thread puts back at a time.

@@ -85,7 +85,7 @@ impl ScatterSlices {
         meet: impl Fn(&mut [T], &[T]),
     ) {
         let asked = self.slice.min(AHEAD_BYTES / size_of::<T>());
-        // All updates come one after the other, which the processor finds out. Some of them do not.
+        // A processor foresees updates that are all read, one after the other, but not a part of them.
         let some = out.len() < self.slab;
         let (all, updates) = (updates, updates.chunks_exact(self.slice));
         let count = out.len() / self.slice;
