@@ -172,6 +172,36 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "looks at millions of elements")]
+    fn one_thread_takes_some_columns_of_many_means() {
+        let (rows, width) = (FAR / 8 / 6 + 1, 6);
+        let more = 2 * rows;
+        let data = vec![1.0f32; rows * width];
+        let updates: Vec<f32> = (0..more * width).map(|i| (i % 1021) as f32).collect();
+        let indices = indices([rows, width], updates.len());
+        let (mut sums, mut counts) = (data.clone(), vec![1.0f32; data.len()]);
+        for (i, (&index, &update)) in indices.iter().zip(&updates).enumerate() {
+            let row = usize::try_from(index).unwrap_or(rows - index.unsigned_abs() as usize);
+            sums[row * width + i % width] += update;
+            counts[row * width + i % width] += 1.0;
+        }
+        let data = Tensor::new([rows, width], &data).expect("a tensor");
+        let updates = Tensor::new([more, width], &updates).expect("a tensor");
+        let indices = Tensor::new([more, width], &indices).expect("a tensor");
+        let shape = [rows, width];
+        let scatter = Scatter::new(&shape, &indices, 0, true).expect("memory");
+        let mut out = data.clone();
+        let inputs = [&data, &updates];
+        on(1, || {
+            reduce(&scatter, Reduction::Mean, true, inputs, &mut out)
+        })
+        .expect("memory");
+        let out = out.as_slice::<f32>().expect("f32");
+        let expected = sums.iter().zip(&counts).map(|(sum, count)| sum / count);
+        assert!(out.iter().copied().eq(expected));
+    }
+
+    #[test]
     fn an_index_out_of_range_is_found() {
         let (rows, width) = (20_000, 4);
         let mut indices = vec![3i64; 2 * rows * width];
