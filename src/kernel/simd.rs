@@ -22,16 +22,19 @@ pub(crate) fn arch() -> Arch {
 /// outside does no harm.
 #[inline(always)]
 pub(crate) fn prefetch<T>(data: *const T, position: usize) {
-    ask::<3, T>(data, position);
+    ask::<NEAREST, T>(data, position);
 }
 
 /// The same for what is not needed so soon: it leaves the nearest cache to others.
 #[inline(always)]
 pub(crate) fn prefetch_far<T>(data: *const T, position: usize) {
-    ask::<2, T>(data, position);
+    ask::<NEXT, T>(data, position);
 }
 
-/// `HINT` is as the processors of x86 number them.
+/// Which cache is filled, as the processors of x86 number that.
+const NEAREST: i32 = 3;
+const NEXT: i32 = 2;
+
 #[inline(always)]
 fn ask<const HINT: i32, T>(data: *const T, position: usize) {
     #[cfg(target_arch = "x86_64")]
@@ -45,52 +48,62 @@ fn ask<const HINT: i32, T>(data: *const T, position: usize) {
 /// Asks for what lies so many bytes after some elements.
 #[inline(always)]
 pub(crate) fn prefetch_after<T>(elements: &[T], bytes: usize) {
+    ask_after::<NEAREST, T>(elements, bytes);
+}
+
+#[inline(always)]
+fn ask_after<const HINT: i32, T>(elements: &[T], bytes: usize) {
     for at in (0..size_of_val(elements)).step_by(LINE) {
-        prefetch(elements.as_ptr().cast::<u8>(), bytes + at);
+        ask::<HINT, u8>(elements.as_ptr().cast(), bytes + at);
     }
 }
 
-/// How a loop that goes through memory from one end to the other asks for what comes. A processor foresees
+/// How a loop that goes through memory from one end to the other asks for what comes: a processor foresees
 /// reads, but not always far enough for a few operations on each, nor from one page to the next.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Stream {
-    /// Bytes between what is worked on and what is asked for. Much more would wait for memory in places
-    /// that other reads need.
-    pub(crate) ahead: usize,
-    /// Whether the nearest cache is filled. Processors of AMD have half of the bandwidth then, but gain from
-    /// filling the next one where they read several sequences.
-    nearest: bool,
-}
-
-impl Stream {
-    /// For the processor this runs on, where one sequence of elements is read.
-    pub(crate) fn one() -> Self {
-        let nearest = !is_amd();
-        Self {
-            ahead: if nearest { 2048 } else { 1024 },
-            nearest,
-        }
-    }
-
-    /// The same where several sequences are read side by side.
-    pub(crate) fn several() -> Self {
-        Self {
-            ahead: 2048,
-            nearest: !is_amd(),
-        }
-    }
+pub(crate) trait Stream {
+    /// Bytes between what is worked on and what is asked for, where one sequence of elements is read. Much
+    /// more would wait for memory in places that other reads need.
+    const AHEAD: usize;
 
     /// Asks for what lies so many bytes after some elements.
+    fn ask<T>(elements: &[T], bytes: usize);
+}
+
+/// [`Stream::AHEAD`] where several sequences are read side by side.
+pub(crate) const AHEAD_OF_SEVERAL: usize = 2048;
+
+/// A stream whose elements are asked for into the nearest cache.
+pub(crate) struct Near;
+
+/// Into the next one, for processors of AMD ([`is_amd`]), which have half of the bandwidth otherwise.
+pub(crate) struct Far;
+
+/// For loops that a processor foresees, or over what is near anyway.
+pub(crate) struct Foreseen;
+
+impl Stream for Near {
+    const AHEAD: usize = 2048;
+
     #[inline(always)]
-    pub(crate) fn ask<T>(self, elements: &[T], bytes: usize) {
-        // A branch would keep the compiler from making vectors of what is around it, and asking for what is
-        // about to be read costs nothing.
-        let (near, far) = if self.nearest { (bytes, 0) } else { (0, bytes) };
-        for at in (0..size_of_val(elements)).step_by(LINE) {
-            prefetch(elements.as_ptr().cast::<u8>(), near + at);
-            prefetch_far(elements.as_ptr().cast::<u8>(), far + at);
-        }
+    fn ask<T>(elements: &[T], bytes: usize) {
+        ask_after::<NEAREST, T>(elements, bytes);
     }
+}
+
+impl Stream for Far {
+    const AHEAD: usize = 1024;
+
+    #[inline(always)]
+    fn ask<T>(elements: &[T], bytes: usize) {
+        ask_after::<NEXT, T>(elements, bytes);
+    }
+}
+
+impl Stream for Foreseen {
+    const AHEAD: usize = 0;
+
+    #[inline(always)]
+    fn ask<T>(_elements: &[T], _bytes: usize) {}
 }
 
 /// Whether this runs on a processor of AMD, which alone have SSE4a: some of what helps others hinders these.

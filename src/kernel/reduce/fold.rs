@@ -5,7 +5,9 @@ use std::marker::PhantomData;
 use pulp::NullaryFnOnce;
 
 use super::scalar::{Accumulator, Map, Pair, Scalar, two_sum};
-use crate::kernel::simd::{Stream, is_amd, vectorize, vectorize_mut};
+use crate::kernel::simd::{
+    AHEAD_OF_SEVERAL, Far, Foreseen, Near, Stream, is_amd, vectorize, vectorize_mut,
+};
 
 /// A reduction of elements `T` into accumulators `A`, slice by slice.
 pub(crate) trait Fold<T, A>: Sync {
@@ -72,16 +74,16 @@ pub(crate) fn fold_run<const N: usize, T: Copy, A: Copy>(
     push: impl Fn(A, T) -> A + Copy,
     merge: impl Fn(A, A) -> A + Copy,
 ) -> A {
-    // Processors of AMD foresee a sequence that is worked on line by line; asking takes longer.
+    // Processors of AMD foresee a sequence that is worked on line by line.
     if 4 * N >= WHOLE && !is_amd() {
-        return fold_blocks::<N, true, T, A>(accs, data, push, merge);
+        return fold_blocks::<N, Near, T, A>(accs, data, push, merge);
     }
-    fold_blocks::<N, false, T, A>(accs, data, push, merge)
+    fold_blocks::<N, Foreseen, T, A>(accs, data, push, merge)
 }
 
-/// The same; `ASK` for what comes in the stream or not.
+/// The same, of a stream.
 #[inline(always)]
-fn fold_blocks<const N: usize, const ASK: bool, T: Copy, A: Copy>(
+fn fold_blocks<const N: usize, F: Stream, T: Copy, A: Copy>(
     [identity, acc]: [A; 2],
     data: &[T],
     push: impl Fn(A, T) -> A + Copy,
@@ -92,13 +94,10 @@ fn fold_blocks<const N: usize, const ASK: bool, T: Copy, A: Copy>(
     if blocks.is_empty() {
         return rest.iter().fold(acc, |acc, &x| push(acc, x));
     }
-    let stream = Stream::one();
     let (mut a, mut b) = ([identity; N], [identity; N]);
     let (mut c, mut d) = (a, b);
     for block in blocks {
-        if ASK {
-            stream.ask(block, stream.ahead);
-        }
+        F::ask(block, F::AHEAD);
         a = push_each(a, &block[0], push);
         b = push_each(b, &block[1], push);
         c = push_each(c, &block[2], push);
@@ -117,7 +116,7 @@ fn fold_blocks<const N: usize, const ASK: bool, T: Copy, A: Copy>(
     // Lanes that the rest were added to would not stay in registers.
     let acc = merge(acc, a[0]);
     if N > 2 {
-        return fold_blocks::<2, false, T, A>([identity, acc], rest, push, merge);
+        return fold_blocks::<2, Foreseen, T, A>([identity, acc], rest, push, merge);
     }
     rest.iter().fold(acc, |acc, &x| push(acc, x))
 }
@@ -126,13 +125,15 @@ fn fold_blocks<const N: usize, const ASK: bool, T: Copy, A: Copy>(
 /// would take many that are written out one by one.
 #[inline(always)]
 #[allow(clippy::needless_range_loop)] // so that lanes are loaded and stored once a group
-fn run_in_lanes<const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(acc: A, data: &[T]) -> A {
+fn run_in_lanes<const N: usize, F: Stream, T: Copy, A: Copy, S: Scalar<T, A>>(
+    acc: A,
+    data: &[T],
+) -> A {
     let (rows, rest) = data.as_chunks::<N>();
     let (groups, rows) = rows.as_chunks::<4>();
-    let stream = Stream::one();
     let mut lanes = [S::IDENTITY; N];
     for group in groups {
-        stream.ask(group, stream.ahead);
+        F::ask(group, F::AHEAD);
         for i in 0..N {
             let mut lane = lanes[i];
             for row in group {
@@ -173,24 +174,27 @@ fn long_runs<const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(acc: &mut [A], d
 
 #[inline(always)]
 fn runs_in_lanes<const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(acc: &mut [A], data: &[T]) {
-    let len = data.len() / acc.len();
+    let (len, amd) = (data.len() / acc.len(), is_amd());
     for (acc, data) in acc.iter_mut().zip(data.chunks_exact(len)) {
-        *acc = run_in_lanes::<N, T, A, S>(*acc, data);
+        *acc = if amd {
+            run_in_lanes::<N, Far, T, A, S>(*acc, data)
+        } else {
+            run_in_lanes::<N, Near, T, A, S>(*acc, data)
+        };
     }
 }
 
-/// What is asked for while rows are folded together: what comes in their stream up to a column, so many
-/// bytes on from that column.
+/// How many bytes ahead is asked for while rows are folded together, up to a column and from it on.
 #[derive(Clone, Copy)]
 struct Ahead {
-    stream: Stream,
     column: usize,
-    far: usize,
+    before: usize,
+    after: usize,
 }
 
 /// Folds rows into their accumulators, `N` columns at a time; the columns that are left.
 #[inline(always)]
-fn columns<'a, const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(
+fn columns<'a, const N: usize, F: Stream, T: Copy, A: Copy, S: Scalar<T, A>>(
     acc: &'a mut [A],
     rows: [&'a [T]; GROUP],
     ahead: Ahead,
@@ -206,13 +210,13 @@ fn columns<'a, const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(
     for (i, acc) in whole.iter_mut().enumerate() {
         let mut sums = *acc;
         let bytes = if i * N < ahead.column {
-            ahead.stream.ahead
+            ahead.before
         } else {
-            ahead.far
+            ahead.after
         };
         for row in pieces {
             if N >= WHOLE {
-                ahead.stream.ask(&row[i], bytes);
+                F::ask(&row[i], bytes);
             }
             for (sum, &x) in sums.iter_mut().zip(&row[i]) {
                 *sum = S::push(*sum, x);
@@ -225,32 +229,35 @@ fn columns<'a, const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(
 
 /// Folds rows `stride` apart into accumulators.
 #[inline(always)]
-fn wide_rows<T: Copy, A: Copy, S: Scalar<T, A>>(acc: &mut [A], data: &[T], stride: usize) {
+fn wide_rows<F: Stream, T: Copy, A: Copy, S: Scalar<T, A>>(
+    acc: &mut [A],
+    data: &[T],
+    stride: usize,
+) {
     let (width, mut rest) = (acc.len(), data);
     // What comes after a row is the next of the same group, which is read at the same time: after the last
     // columns come the first of the rows of the next group. A small group is gone through at once.
-    let (stream, column) = if GROUP * stride * size_of::<T>() > ONE {
-        let stream = Stream::several();
-        let column = width.saturating_sub(stream.ahead / size_of::<T>());
-        (stream, column)
+    let (before, column) = if GROUP * stride * size_of::<T>() > ONE {
+        let columns = AHEAD_OF_SEVERAL / size_of::<T>();
+        (AHEAD_OF_SEVERAL, width.saturating_sub(columns))
     } else {
-        (Stream::one(), width)
+        (F::AHEAD, width)
     };
-    let beyond = (GROUP * stride).saturating_sub(width) * size_of::<T>();
+    let after = before + (GROUP * stride).saturating_sub(width) * size_of::<T>();
     while rest.len() >= (GROUP - 1) * stride + width {
         for (k, acc) in acc.chunks_mut(COLUMNS).enumerate() {
             let ahead = Ahead {
-                stream,
                 column: column.saturating_sub(k * COLUMNS),
-                far: stream.ahead + beyond,
+                before,
+                after,
             };
             let mut rows = [rest; GROUP];
             for (i, row) in rows.iter_mut().enumerate() {
                 *row = &rest[i * stride + k * COLUMNS..][..acc.len()];
             }
-            let (acc, rows) = columns::<16, T, A, S>(acc, rows, ahead);
-            let (acc, rows) = columns::<4, T, A, S>(acc, rows, ahead);
-            columns::<1, T, A, S>(acc, rows, ahead);
+            let (acc, rows) = columns::<16, F, T, A, S>(acc, rows, ahead);
+            let (acc, rows) = columns::<4, F, T, A, S>(acc, rows, ahead);
+            columns::<1, F, T, A, S>(acc, rows, ahead);
         }
         rest = rest.get(GROUP * stride..).unwrap_or_default();
     }
@@ -293,7 +300,11 @@ impl<T: Copy, A: Copy, S: Scalar<T, A>> NullaryFnOnce for Rows<'_, T, A, S> {
     #[inline(always)]
     fn call(self) {
         let Self(acc, data, stride, _) = self;
-        wide_rows::<T, A, S>(acc, data, stride);
+        if is_amd() {
+            wide_rows::<Far, T, A, S>(acc, data, stride);
+        } else {
+            wide_rows::<Near, T, A, S>(acc, data, stride);
+        }
     }
 }
 
@@ -321,7 +332,7 @@ where
         vectorize(Rows::<T, A, S>(wide, whole, stride, PhantomData));
         wide.chunks_exact(width)
             .for_each(|row| self.merge(acc, row));
-        wide_rows::<T, A, S>(acc, rest, width);
+        wide_rows::<Foreseen, T, A, S>(acc, rest, width);
     }
 
     fn merge(&self, acc: &mut [A], other: &[A]) {
