@@ -39,6 +39,12 @@ impl<'a> Operand<'a> {
         }
     }
 
+    /// Its only element as it lies, if it has one.
+    fn alone<C: Compute>(&self) -> Option<&'a [C]> {
+        let one = self.axes.iter().all(|&(_, stride)| stride == 0);
+        C::native(self.ty, self.bytes).and_then(|all| all.get(..1).filter(|_| one))
+    }
+
     /// A tensor whose dimensions are those of `out` from axis `at` on, or 1. Dimensions of 1 beyond
     /// the last axis of `out` are ignored.
     pub(crate) fn new(tensor: &'a Tensor, at: usize, out: &[usize]) -> Self {
@@ -189,6 +195,13 @@ impl<'a, C: Compute> Cursor<'a, C> {
         }
     }
 
+    /// Whether [`Cursor::next_or_one`] need not write out so many elements.
+    fn lies(&self, len: usize) -> bool {
+        let last = self.operand.axes.len() - 1;
+        let repeated = self.operand.axes[last].1 == 0;
+        self.left() >= len && (repeated || self.native.is_some())
+    }
+
     /// How many elements are left of the run along the last axis.
     fn left(&self) -> usize {
         let last = self.operand.axes.len() - 1;
@@ -261,25 +274,29 @@ pub(crate) fn blocks<C: Compute, O: Native, const N: usize>(
     out: &mut Tensor,
     f: Blocks<'_, C, O, N>,
 ) {
-    if straight(operands, out, f) {
+    if straight(operands, out, false, f) {
         return;
     }
     parts(operands, out, &|cursors, out| {
-        f(cursors.each_mut().map(|c| c.next(out.len())), out);
-        out.len()
+        let len = out.len().min(BLOCK);
+        f(cursors.each_mut().map(|c| c.next(len)), &mut out[..len]);
+        len
     });
 }
 
-/// Computes `out` if it and all operands can be read and written as they lie; otherwise nothing.
+/// Computes `out` if it and all operands can be read and written as they lie, or are `repeated` single
+/// elements where that is allowed; otherwise nothing.
 fn straight<C: Compute, O: Native, const N: usize>(
     operands: &[Operand<'_>; N],
     out: &mut Tensor,
+    repeated: bool,
     f: Blocks<'_, C, O, N>,
 ) -> bool {
     let (ty, len) = (out.element_type(), out.len());
     let mut sources: [&[C]; N] = [&[]; N];
     for (source, operand) in sources.iter_mut().zip(operands) {
-        match operand.straight(len) {
+        let alone = || repeated.then(|| operand.alone()).flatten();
+        match operand.straight(len).or_else(alone) {
             Some(straight) => *source = straight,
             None => return false,
         }
@@ -289,8 +306,12 @@ fn straight<C: Compute, O: Native, const N: usize>(
     };
     let compute = |(i, out): (usize, &mut [O])| {
         let mut start = i * PART;
-        for out in out.chunks_mut(BLOCK) {
-            f(sources.map(|source| &source[start..start + out.len()]), out);
+        for out in out.chunks_mut(if repeated { LONG_BLOCK } else { BLOCK }) {
+            let blocks = sources.map(|source| match source {
+                [_] => source,
+                _ => &source[start..start + out.len()],
+            });
+            f(blocks, out);
             start += out.len();
         }
     };
@@ -305,6 +326,9 @@ fn straight<C: Compute, O: Native, const N: usize>(
 /// A run of an operand that is repeated less often is not worth a call.
 const SHORTEST_RUN: usize = 16;
 
+/// Elements of a block where nothing is written out, so many that finding the next is nothing beside them.
+const LONG_BLOCK: usize = 4096;
+
 /// Like [`blocks`], but the block of an operand has a single element where all of its elements are
 /// the same. Blocks are cut so that this holds wherever an operand is repeated in long runs.
 pub(crate) fn runs<C: Compute, O: Native, const N: usize>(
@@ -312,15 +336,19 @@ pub(crate) fn runs<C: Compute, O: Native, const N: usize>(
     out: &mut Tensor,
     f: Blocks<'_, C, O, N>,
 ) {
-    if straight(operands, out, f) {
+    if straight(operands, out, true, f) {
         return;
     }
     parts(operands, out, &|cursors, out| {
-        let left = cursors
-            .iter()
-            .map(Cursor::left)
-            .filter(|&left| left >= SHORTEST_RUN);
-        let len = left.min().unwrap_or(BLOCK).min(out.len());
+        let mut len = out.len().min(LONG_BLOCK);
+        for cursor in &*cursors {
+            if cursor.left() >= SHORTEST_RUN {
+                len = len.min(cursor.left());
+            }
+            if !cursor.lies(len) {
+                len = len.min(BLOCK);
+            }
+        }
         let out = &mut out[..len];
         f(cursors.each_mut().map(|c| c.next_or_one(len)), out);
         len
@@ -369,7 +397,7 @@ fn compute_part<C: Compute, O: Native, const N: usize>(
         }
     };
     if let Some(out) = O::native_mut(ty, bytes) {
-        out.chunks_mut(BLOCK).for_each(compute);
+        compute(out);
         return;
     }
     let mut block = [O::default(); BLOCK];

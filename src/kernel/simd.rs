@@ -115,6 +115,11 @@ pub(crate) fn is_amd() -> bool {
     amd
 }
 
+/// Whether the vectors of this machine add products with one rounding; elsewhere that takes very long.
+pub(crate) fn adds_products() -> bool {
+    !matches!(machine(), Arch::Scalar)
+}
+
 /// Every second element, beginning with the first.
 #[inline(always)]
 pub(crate) fn evens<S: Simd>(simd: S, from: &[f32; 32]) -> [f32; 16] {

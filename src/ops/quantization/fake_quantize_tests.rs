@@ -95,14 +95,15 @@ proptest! {
     #[test]
     fn agrees_with_the_document(
         dims in prop::collection::vec(1usize..4, 1..4),
-        long in 0usize..3,
+        long in 0usize..4,
         masks in prop::array::uniform4(any::<u8>()),
-        levels in 2u32..20,
+        levels in prop_oneof![2u32..20, Just(256), Just(65_537), Just(65_538), Just(20_000_000)],
+        backwards in any::<bool>(),
     ) {
         // Runs of all lengths around those that are worth a call.
         let mut dims = dims;
         let last = dims.len() - 1;
-        dims[last] *= [1, 17, 301][long];
+        dims[last] *= [1, 17, 301, 1_700][long];
         let limit = |mask: u8, base: f32| {
             let drop = usize::from(mask >> 4) % (dims.len() + 1);
             let own: Vec<usize> = dims.iter().enumerate().skip(drop)
@@ -110,7 +111,8 @@ proptest! {
             let values: Vec<f32> = (0..own.iter().product()).map(|i: usize| base + (i % 5) as f32 * 0.3).collect();
             Tensor::new(Shape::from(&own[..]), &values).expect("as many")
         };
-        let limits = [limit(masks[0], -2.0), limit(masks[1], 0.7), limit(masks[2], -1.0), limit(masks[3], 3.0)];
+        let [low, high] = if backwards { [0.7, -2.0] } else { [-2.0, 0.7] };
+        let limits = [limit(masks[0], low), limit(masks[1], high), limit(masks[2], -1.0), limit(masks[3], 3.0)];
         let count: usize = dims.iter().product();
         let values: Vec<f32> = (0..count).map(|i| (i * 37 % 101) as f32 * 0.06 - 3.0).collect();
         let data = Tensor::new(Shape::from(&dims[..]), &values).expect("as many");
