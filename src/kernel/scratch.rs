@@ -2,7 +2,6 @@
 
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
 
 use bytemuck::{Pod, Zeroable};
@@ -202,8 +201,15 @@ const DEPTH: usize = 3;
 thread_local! {
     /// The memory of the outermost call comes last, so that each finds its own again.
     static MEMORY: RefCell<Vec<Kept>> = const { RefCell::new(Vec::new()) };
-    /// The same of lists, by the type of their elements: each is a `Vec<Vec<T>>`, the shortest first.
-    static LISTS: RefCell<HashMap<TypeId, Box<dyn Any>>> = RefCell::new(HashMap::new());
+    /// The same of lists, by the type of their elements: each is a `Vec<Vec<T>>`, the shortest first. Types are
+    /// so few that looking at all is faster than hashing.
+    static LISTS: RefCell<Vec<(TypeId, Box<dyn Any>)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The lists of a type.
+fn lists_of<T: 'static>(all: &mut [(TypeId, Box<dyn Any>)]) -> Option<&mut Vec<Vec<T>>> {
+    let (_, lists) = all.iter_mut().find(|(ty, _)| *ty == TypeId::of::<T>())?;
+    lists.downcast_mut()
 }
 
 /// A list in memory that the thread keeps for the next one of its type.
@@ -216,9 +222,8 @@ const LISTS_KEPT: usize = 8;
 impl<T> Reused<T> {
     /// An empty list: the shortest there is with room for `len`, or the one with most.
     fn with_room(len: usize) -> Self {
-        let suitable = |lists: &mut HashMap<TypeId, Box<dyn Any>>| {
-            let lists = lists.get_mut(&TypeId::of::<T>())?;
-            let lists = lists.downcast_mut::<Vec<Vec<T>>>()?;
+        let suitable = |all: &mut Vec<(TypeId, Box<dyn Any>)>| {
+            let lists = lists_of::<T>(all)?;
             let at = lists.partition_point(|list| list.capacity() < len);
             let last = lists.len().checked_sub(1)?;
             Some(lists.remove(at.min(last)))
@@ -244,11 +249,13 @@ impl<T> Drop for Reused<T> {
             return;
         }
         // A thread that ends keeps nothing.
-        let _ = LISTS.try_with(|lists| {
-            let mut lists = lists.borrow_mut();
-            let lists = lists.entry(TypeId::of::<T>());
-            let none = || -> Box<dyn Any> { Box::new(Vec::<Vec<T>>::with_capacity(LISTS_KEPT)) };
-            if let Some(lists) = lists.or_insert_with(none).downcast_mut::<Vec<Vec<T>>>()
+        let _ = LISTS.try_with(|all| {
+            let mut all = all.borrow_mut();
+            if lists_of::<T>(&mut all).is_none() {
+                let none = Vec::<Vec<T>>::with_capacity(LISTS_KEPT);
+                all.push((TypeId::of::<T>(), Box::new(none)));
+            }
+            if let Some(lists) = lists_of::<T>(&mut all)
                 && lists.len() < LISTS_KEPT
                 && bytes + lists.iter().map(bytes_of).sum::<usize>() <= 2 * MOST_KEPT
             {
