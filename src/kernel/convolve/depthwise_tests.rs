@@ -1,6 +1,7 @@
 //! Depthwise convolutions against the definition.
 
 use super::*;
+use crate::kernel::convolve::padded::Padded;
 
 fn numbers(count: usize, seed: usize) -> Vec<f32> {
     #[allow(clippy::cast_precision_loss)] // small numbers, whose sums are exact
@@ -35,6 +36,7 @@ fn definition() {
         pool.build().expect("threads")
     };
     let pools = [pool(1), pool(2)];
+    let mut padded = 0;
     for (batch, channels, [height, width], [kernel, stride], pads) in [
         (1, 1, [4, 4], [3, 1], [1, 1]),
         (2, 5, [7, 7], [5, 1], [2, 2]),
@@ -46,6 +48,12 @@ fn definition() {
         (1, 3, [61, 131], [5, 2], [2, 3]),
         (1, 18, [2, 12], [5, 1], [6, 4]),
         (1, 90, [40, 33], [3, 2], [1, 1]),
+        (1, 9, [7, 16], [3, 1], [1, 1]),
+        (2, 4, [15, 30], [5, 1], [2, 2]),
+        (1, 8, [23, 40], [5, 1], [0, 3]),
+        (1, 8, [9, 14], [3, 1], [3, 2]),
+        (3, 5, [60, 126], [3, 1], [1, 1]),
+        (1, 8, [20, 65], [5, 1], [4, 0]),
     ] {
         let axis = |input: usize, pad: usize| Axis {
             input,
@@ -62,7 +70,10 @@ fn definition() {
             channels: 1,
             filters: 1,
         };
-        let depthwise = Depthwise::new(sizes, &Window::new(&axes)).expect("made for it");
+        let window = Window::new(&axes);
+        let depthwise = Depthwise::new(sizes, &window).expect("made for it");
+        let by_rows = Padded::new(sizes, &window);
+        padded += usize::from(by_rows.is_some());
         let data = numbers(batch * channels * height * width, 5);
         let filters = numbers(channels * kernel * kernel, 2);
         let expected = defined(channels, axes, &data, &filters);
@@ -70,6 +81,12 @@ fn definition() {
             let mut out = vec![f32::NAN; expected.len()];
             pool.install(|| depthwise.run(&data, &filters, &mut out, Some(&finish)));
             assert!(out == expected, "{sizes:?} {axes:?}");
+            if let Some(by_rows) = &by_rows {
+                out.fill(f32::NAN);
+                pool.install(|| by_rows.run(&data, &filters, &mut out, Some(&finish)));
+                assert!(out == expected, "padded: {sizes:?} {axes:?}");
+            }
         }
     }
+    assert_eq!(padded, 7);
 }

@@ -7,6 +7,7 @@ mod columns;
 mod depthwise;
 mod direct;
 mod laid;
+mod padded;
 pub(crate) mod single;
 pub(crate) mod winograd;
 

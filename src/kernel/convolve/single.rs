@@ -9,6 +9,7 @@ use super::columns::Columns;
 use super::depthwise::Depthwise;
 use super::direct::Direct;
 use super::laid::Laid;
+use super::padded::Padded;
 use super::{Sizes, winograd};
 use crate::kernel::gemm::{
     How, Matrix, PackedLeft, PackedRight, Right, made, product, product_turned, turns,
@@ -102,6 +103,9 @@ pub(crate) fn convolve(
             finish(0, out);
         }
         return;
+    }
+    if let Some(padded) = Padded::new(sizes, window) {
+        return padded.run(data, filters.data, out, finish);
     }
     if let Some(depthwise) = Depthwise::new(sizes, window).filter(Depthwise::pays) {
         return depthwise.run(data, filters.data, out, finish);
