@@ -58,6 +58,17 @@ struct Job<'a> {
     outs: SmallVec<[&'a mut [f32]; 1]>,
 }
 
+/// The axes of planes that are convolved by a filter each, in square windows without gaps that slide as far along
+/// both axes; `None` of other convolutions.
+pub(super) fn own_filters(sizes: Sizes, window: &Window) -> Option<[Axis; 2]> {
+    let [z, y, x] = window.axes();
+    let flat = z.input == 1 && z.kernel == 1 && z.output == 1 && z.pad == 0;
+    let same = y.kernel == x.kernel && y.stride == x.stride;
+    let dense = y.dilation == 1 && x.dilation == 1;
+    let alone = sizes.channels == 1 && sizes.filters == 1;
+    (flat && same && dense && alone).then_some([y, x])
+}
+
 /// The lanes of a vector of this machine.
 fn vector() -> usize {
     lanes(arch()).min(LANES)
@@ -67,14 +78,9 @@ impl Depthwise {
     /// `None` where channels have several filters or filters several channels, and for windows that
     /// this is not made for.
     pub(crate) fn new(sizes: Sizes, window: &Window) -> Option<Self> {
-        let [z, y, x] = window.axes();
-        let flat = z.input == 1 && z.kernel == 1 && z.output == 1 && z.pad == 0;
-        let fits = matches!((y.kernel, y.stride), (3 | 5, 1 | 2) | (7, 1)) && y.kernel == x.kernel;
-        let strides = y.stride == x.stride;
-        let dense = y.dilation == 1 && x.dilation == 1;
-        let wide = x.input >= STEP && x.output >= STEP;
-        let alone = sizes.channels == 1 && sizes.filters == 1;
-        if !(flat && fits && strides && dense && wide && alone) {
+        let [y, x] = own_filters(sizes, window)?;
+        let fits = matches!((y.kernel, y.stride), (3 | 5, 1 | 2) | (7, 1));
+        if !fits || x.input < STEP || x.output < STEP {
             return None;
         }
         let under = (x.output - 1) * x.stride + x.kernel;

@@ -294,13 +294,15 @@ struct Work<'a, 'b> {
 /// Work with `N` taps in a longer column, and `M` in a shorter one, if there are any.
 struct Columns<'a, 'b, const N: usize, const M: usize>(Work<'a, 'b>);
 
+/// The vector at a place of a line.
 #[inline(always)]
-fn load<S: Simd>(_: S, line: &[f32], at: usize) -> S::f32s {
+pub(super) fn load<S: Simd>(_: S, line: &[f32], at: usize) -> S::f32s {
     S::as_simd_f32s(&line[at..at.wrapping_add(S::F32_LANES)]).0[0]
 }
 
+/// Puts a vector at a place of a line.
 #[inline(always)]
-fn store<S: Simd>(_: S, line: &mut [f32], at: usize, x: S::f32s) {
+pub(super) fn store<S: Simd>(_: S, line: &mut [f32], at: usize, x: S::f32s) {
     S::as_mut_simd_f32s(&mut line[at..at.wrapping_add(S::F32_LANES)]).0[0] = x;
 }
 

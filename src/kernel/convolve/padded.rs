@@ -6,6 +6,8 @@ use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::Sizes;
+use super::depthwise::own_filters;
+use super::direct::{load, store};
 use crate::kernel::gemm::{Lanes, dispatch};
 use crate::kernel::phases::VECTOR;
 use crate::kernel::scratch::{Reused, or_refuse, try_resize};
@@ -47,13 +49,9 @@ impl Padded {
     /// `None` where channels have several filters or filters several channels, and for windows and planes that
     /// this is not made for.
     pub(crate) fn new(sizes: Sizes, window: &Window) -> Option<Self> {
-        let [z, y, x] = window.axes();
-        let flat = z.input == 1 && z.kernel == 1 && z.output == 1 && z.pad == 0;
-        let simple = [y, x].iter().all(|a| a.stride == 1 && a.dilation == 1);
-        let fits = matches!(y.kernel, 3 | 5) && y.kernel == x.kernel;
-        let alone = sizes.channels == 1 && sizes.filters == 1;
-        let many = sizes.images() >= FEWEST;
-        if !(flat && simple && fits && alone && many) {
+        let [y, x] = own_filters(sizes, window)?;
+        let fits = matches!(y.kernel, 3 | 5) && y.stride == 1 && sizes.images() >= FEWEST;
+        if !fits {
             return None;
         }
         let reach = (x.output + x.kernel - 1).max(x.input.checked_add(x.pad)?);
@@ -156,16 +154,6 @@ impl Work<'_> {
 /// time.
 struct Plane<'a, const K: usize, const B: usize, const P: usize>(Work<'a>);
 
-#[inline(always)]
-fn load<S: Simd>(_: S, line: &[f32]) -> S::f32s {
-    S::as_simd_f32s(&line[..S::F32_LANES]).0[0]
-}
-
-#[inline(always)]
-fn store<S: Simd>(_: S, line: &mut [f32], x: S::f32s) {
-    S::as_mut_simd_f32s(&mut line[..S::F32_LANES]).0[0] = x;
-}
-
 /// Copies a row.
 #[inline(always)]
 fn copy<S: Simd>(simd: S, from: &[f32], to: &mut [f32]) {
@@ -174,10 +162,10 @@ fn copy<S: Simd>(simd: S, from: &[f32], to: &mut [f32]) {
     };
     let to = &mut to[..from.len()];
     for at in (0..last).step_by(S::F32_LANES) {
-        store(simd, &mut to[at..], load(simd, &from[at..]));
+        store(simd, to, at, load(simd, from, at));
     }
     // The last vector goes back to be full.
-    store(simd, &mut to[last..], load(simd, &from[last..]));
+    store(simd, to, last, load(simd, from, last));
 }
 
 impl<const K: usize, const B: usize, const P: usize> Plane<'_, K, B, P> {
@@ -195,7 +183,7 @@ impl<const K: usize, const B: usize, const P: usize> Plane<'_, K, B, P> {
                 *tap = simd.splat_f32s(filter[ty * K]);
             }
             for row in 0..const { B + K - 1 } {
-                let x = load(simd, &band[row * P..]);
+                let x = load(simd, band, row * P);
                 for (ty, &tap) in taps.iter().enumerate() {
                     if row >= ty && row - ty < B {
                         sums[row - ty] = <f32 as Lanes>::mul_add(simd, tap, x, sums[row - ty]);
@@ -229,7 +217,7 @@ impl<const K: usize, const B: usize, const P: usize> WithSimd for Plane<'_, K, B
                 let at = at.min(width - lanes);
                 let sums = self.sums(simd, &band[row * P + at..]);
                 for (i, sum) in sums.into_iter().enumerate() {
-                    store(simd, &mut out[i * width + at..], sum);
+                    store(simd, out, i * width + at, sum);
                 }
             }
         }
