@@ -5,7 +5,7 @@ use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 use smallvec::SmallVec;
 
-use super::Sizes;
+use super::{Sizes, load, store};
 use crate::kernel::gemm::{Lanes, dispatch, lanes};
 use crate::kernel::phases::{Layout, VECTOR};
 use crate::kernel::scratch::{Reused, or_refuse, reused_room, try_resize, try_room};
@@ -293,18 +293,6 @@ struct Work<'a, 'b> {
 
 /// Work with `N` taps in a longer column, and `M` in a shorter one, if there are any.
 struct Columns<'a, 'b, const N: usize, const M: usize>(Work<'a, 'b>);
-
-/// The vector at a place of a line.
-#[inline(always)]
-pub(super) fn load<S: Simd>(_: S, line: &[f32], at: usize) -> S::f32s {
-    S::as_simd_f32s(&line[at..at.wrapping_add(S::F32_LANES)]).0[0]
-}
-
-/// Puts a vector at a place of a line.
-#[inline(always)]
-pub(super) fn store<S: Simd>(_: S, line: &mut [f32], at: usize, x: S::f32s) {
-    S::as_mut_simd_f32s(&mut line[at..at.wrapping_add(S::F32_LANES)]).0[0] = x;
-}
 
 /// A buffer from each of some rows on, all equally long, so that one check holds for all.
 type Rows<'a> = [&'a [f32]; BLOCK + COLUMN - 1];

@@ -13,6 +13,7 @@ pub(crate) mod winograd;
 
 use std::ops::Range;
 
+use pulp::Simd;
 use rayon::prelude::*;
 
 use crate::kernel::gemm::{Matrix, multiply, multiply_alone};
@@ -129,6 +130,18 @@ pub(crate) fn add_multiple<T: Term>(sums: &mut [T], factor: T, line: &[T]) {
     for (sum, &x) in sums.iter_mut().zip(line) {
         *sum = sum.plus(factor.times(x));
     }
+}
+
+/// The vector at a place of a line.
+#[inline(always)]
+fn load<S: Simd>(_: S, line: &[f32], at: usize) -> S::f32s {
+    S::as_simd_f32s(&line[at..at.wrapping_add(S::F32_LANES)]).0[0]
+}
+
+/// Puts a vector at a place of a line.
+#[inline(always)]
+fn store<S: Simd>(_: S, line: &mut [f32], at: usize, x: S::f32s) {
+    S::as_mut_simd_f32s(&mut line[at..at.wrapping_add(S::F32_LANES)]).0[0] = x;
 }
 
 /// The sizes of a convolution.

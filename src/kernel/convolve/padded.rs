@@ -5,9 +5,8 @@
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
-use super::Sizes;
 use super::depthwise::own_filters;
-use super::direct::{load, store};
+use super::{Sizes, load, store};
 use crate::kernel::gemm::{Lanes, dispatch};
 use crate::kernel::phases::VECTOR;
 use crate::kernel::scratch::{Reused, or_refuse, try_resize};
