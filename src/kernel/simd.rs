@@ -123,12 +123,18 @@ pub(crate) fn adds_products() -> bool {
 /// Every second element, beginning with the first.
 #[inline(always)]
 pub(crate) fn evens<S: Simd>(simd: S, from: &[f32; 32]) -> [f32; 16] {
+    halves(simd, from)[0]
+}
+
+/// Every second element, beginning with the first and with the second.
+#[inline(always)]
+pub(crate) fn halves<S: Simd>(simd: S, from: &[f32; 32]) -> [[f32; 16]; 2] {
     #[cfg(target_arch = "x86_64")]
-    if let Some(evens) = x86::evens(simd, from) {
-        return evens;
+    if let Some(halves) = x86::halves(simd, from) {
+        return halves;
     }
     let _ = simd;
-    std::array::from_fn(|i| from[2 * i])
+    [0, 1].map(|first| std::array::from_fn(|i| from[2 * i + first]))
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -141,27 +147,29 @@ mod x86 {
 
     /// The compiler would move the elements one by one.
     #[inline(always)]
-    pub(super) fn evens<S: Simd>(simd: S, from: &[f32; 32]) -> Option<[f32; 16]> {
+    pub(super) fn halves<S: Simd>(simd: S, from: &[f32; 32]) -> Option<[[f32; 16]; 2]> {
         let any: &dyn Any = &simd;
         if let Some(simd) = any.downcast_ref::<V4>() {
+            let avx = simd.avx512f;
             let [a, b]: [[f32; 16]; 2] = must_cast(*from);
-            let places: [u32; 16] = std::array::from_fn(|i| 2 * i as u32);
-            let evens =
-                simd.avx512f
-                    ._mm512_permutex2var_ps(must_cast(a), must_cast(places), must_cast(b));
-            return Some(must_cast(evens));
+            let evens: [u32; 16] = std::array::from_fn(|i| 2 * i as u32);
+            let odds = evens.map(|place| place + 1);
+            let half = |places| avx._mm512_permutex2var_ps(must_cast(a), places, must_cast(b));
+            return Some([evens, odds].map(|places| must_cast(half(must_cast(places)))));
         }
         let V3 { avx, avx2, .. } = *any.downcast_ref::<V3>()?;
         let parts: [[f32; 8]; 4] = must_cast(*from);
-        let pair = |a: [f32; 8], b: [f32; 8]| {
-            let mixed = avx._mm256_shuffle_ps::<0b10_00_10_00>(must_cast(a), must_cast(b));
-            let ordered = avx2._mm256_permute4x64_epi64::<0b11_01_10_00>(must_cast(mixed));
-            must_cast::<_, [f32; 8]>(ordered)
-        };
-        Some(must_cast([
-            pair(parts[0], parts[1]),
-            pair(parts[2], parts[3]),
-        ]))
+        macro_rules! half {
+            ($places:literal) => {{
+                let pair = |a: [f32; 8], b: [f32; 8]| {
+                    let mixed = avx._mm256_shuffle_ps::<$places>(must_cast(a), must_cast(b));
+                    let ordered = avx2._mm256_permute4x64_epi64::<0b11_01_10_00>(must_cast(mixed));
+                    must_cast::<_, [f32; 8]>(ordered)
+                };
+                must_cast([pair(parts[0], parts[1]), pair(parts[2], parts[3])])
+            }};
+        }
+        Some([half!(0b10_00_10_00), half!(0b11_01_11_01)])
     }
 }
 
@@ -173,24 +181,25 @@ mod tests {
 
     #[test]
     fn every_second() {
-        struct Evens([f32; 32]);
+        struct Halves([f32; 32]);
 
-        impl WithSimd for Evens {
-            type Output = [f32; 16];
+        impl WithSimd for Halves {
+            type Output = [[f32; 16]; 2];
 
             #[inline(always)]
-            fn with_simd<S: Simd>(self, simd: S) -> [f32; 16] {
-                evens(simd, &self.0)
+            fn with_simd<S: Simd>(self, simd: S) -> [[f32; 16]; 2] {
+                halves(simd, &self.0)
             }
         }
 
         let all: [f32; 32] = std::array::from_fn(|i| i as f32);
-        let expected: [f32; 16] = std::array::from_fn(|i| 2.0 * i as f32);
-        assert_eq!(arch().dispatch(Evens(all)), expected);
-        assert_eq!(evens(pulp::Scalar128b, &all), expected);
+        let expected = [0.0, 1.0].map(|first| std::array::from_fn(|i| 2.0 * i as f32 + first));
+        assert_eq!(arch().dispatch(Halves(all)), expected);
+        assert_eq!(halves(pulp::Scalar128b, &all), expected);
+        assert_eq!(evens(pulp::Scalar128b, &all), expected[0]);
         #[cfg(target_arch = "x86_64")]
         if let Some(simd) = pulp::x86::V3::try_new() {
-            assert_eq!(Simd::vectorize(simd, Evens(all)), expected);
+            assert_eq!(Simd::vectorize(simd, Halves(all)), expected);
         }
     }
 }

@@ -1,8 +1,8 @@
-//! Convolutions of each channel by a filter of its own at a stride of one, with vectors along the rows of
-//! padded planes. These are as far from each other as the compiler knows, so that what lies under several
-//! rows of windows is found from one address.
+//! Convolutions of each channel by a filter of its own, with vectors along the rows of padded planes. These
+//! are as far from each other as the compiler knows, so that what lies under several rows of windows is found
+//! from one address. At a stride of two, a row is its even elements and then its odd ones.
 
-use pulp::{Simd, WithSimd};
+use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::depthwise::own_filters;
@@ -10,7 +10,7 @@ use super::{Sizes, load, store};
 use crate::kernel::gemm::{Lanes, dispatch};
 use crate::kernel::phases::VECTOR;
 use crate::kernel::scratch::{Reused, or_refuse, try_resize};
-use crate::kernel::simd::arch;
+use crate::kernel::simd::{arch, halves};
 use crate::kernel::window::{Axis, Window};
 use crate::limits::Share;
 use crate::op::Finish;
@@ -21,6 +21,9 @@ const SMALL: usize = 1 << 19;
 /// Multiplications of a part of larger work, at least.
 const PART: usize = 1 << 18;
 
+/// Windows of a row, at least: with fewer much of a vector would be empty.
+const NARROWEST: usize = 5;
+
 /// Elements of a padded row, at most.
 const WIDEST: usize = 128;
 
@@ -29,6 +32,13 @@ const TALLEST: usize = 256;
 
 /// Planes below which threads would not have the same share of them.
 const FEWEST: usize = 8;
+
+/// Elements of a padded plane up to which the next one is laid out before it is convolved: what was just
+/// written is read late enough that it has left the processor's queue of stores.
+const EARLY: usize = 1 << 11;
+
+/// Elements of output planes that are finished together, if planes are small.
+const TOGETHER: usize = 1 << 12;
 
 /// How each channel is convolved by its filter.
 #[derive(Debug)]
@@ -42,6 +52,16 @@ pub(crate) struct Padded {
     pitch: usize,
     /// Rows of windows that are computed at a time: 7 or 8.
     block: usize,
+    arch: Arch,
+}
+
+/// The vectors for rows of so many windows. Those of AVX-512 would be filled in part by short rows.
+fn vectors(windows: usize) -> Arch {
+    match arch() {
+        #[cfg(target_arch = "x86_64")]
+        Arch::V4(simd) if windows < VECTOR => Arch::V3(*simd),
+        arch => arch,
+    }
 }
 
 impl Padded {
@@ -49,13 +69,18 @@ impl Padded {
     /// this is not made for.
     pub(crate) fn new(sizes: Sizes, window: &Window) -> Option<Self> {
         let [y, x] = own_filters(sizes, window)?;
-        let fits = matches!(y.kernel, 3 | 5) && y.stride == 1 && sizes.images() >= FEWEST;
-        if !fits {
+        let fits = matches!((y.kernel, y.stride), (3 | 5, 1 | 2)) && sizes.images() >= FEWEST;
+        if !fits || x.output < NARROWEST || y.output > TALLEST {
             return None;
         }
-        let reach = (x.output + x.kernel - 1).max(x.input.checked_add(x.pad)?);
-        let pitch = reach.next_power_of_two();
-        if x.output < VECTOR || pitch > WIDEST || y.output > TALLEST {
+        let padded = x.input.checked_add(x.pad)?;
+        let reach = padded.max((x.output - 1) * x.stride + x.kernel);
+        // Vectors of rows that are narrower are written whole.
+        let reach = reach
+            .div_ceil(x.stride)
+            .max(x.pad.div_ceil(x.stride) + VECTOR);
+        let pitch = (reach.checked_next_power_of_two()? * x.stride).max(32);
+        if pitch > WIDEST {
             return None;
         }
         let block = match y.output {
@@ -70,6 +95,7 @@ impl Padded {
             x,
             pitch,
             block,
+            arch: vectors(x.output),
         })
     }
 
@@ -84,82 +110,102 @@ impl Padded {
         let (taps, inputs) = (self.y.kernel * self.x.kernel, self.y.input * self.x.input);
         let plane = self.y.output * self.x.output;
         let work = taps.saturating_mul(out.len());
+        let together = (TOGETHER / plane).max(1);
         let one = |scratch: &mut Reused<f32>, (index, out): (usize, &mut [f32])| {
-            let filter = &filters[index % self.channels * taps..][..taps];
-            self.plane(&data[index * inputs..][..inputs], filter, out, scratch);
+            let first = index * together;
+            let data = &data[first * inputs..][..out.len() / plane * inputs];
+            self.planes(first, data, filters, out, scratch);
             if let Some(finish) = finish {
-                finish(index * plane, out);
+                finish(first * plane, out);
             }
         };
-        let planes = self.batch * self.channels;
+        let out = &mut out[..self.batch * self.channels * plane];
         if work <= SMALL {
             let mut scratch = Reused::default();
-            let outs = out.chunks_exact_mut(plane).take(planes).enumerate();
+            let outs = out.chunks_mut(together * plane).enumerate();
             outs.for_each(|job| one(&mut scratch, job));
         } else {
-            let outs = out.par_chunks_exact_mut(plane).take(planes).enumerate();
-            outs.with_min_len((PART / (taps * plane)).max(1))
+            let outs = out.par_chunks_mut(together * plane).enumerate();
+            outs.with_min_len((PART / (taps * together * plane)).max(1))
                 .share_init(Reused::default, one);
         }
     }
 
-    fn plane(&self, data: &[f32], filter: &[f32], out: &mut [f32], scratch: &mut Vec<f32>) {
-        // Behind the last row a vector is read, and the taps of one.
-        let rows = self.y.output + self.y.kernel;
-        let size = rows * self.pitch + 2 * VECTOR;
+    /// The rows of a padded plane, and one behind them of which a vector is read.
+    fn rows(&self) -> usize {
+        (self.y.output - 1) * self.y.stride + self.y.kernel + 1
+    }
+
+    /// Convolves some planes, of which one has number `first`.
+    fn planes(
+        &self,
+        first: usize,
+        data: &[f32],
+        filters: &[f32],
+        out: &mut [f32],
+        scratch: &mut Vec<f32>,
+    ) {
+        let size = self.rows() * self.pitch + 2 * VECTOR;
         // All planes have the same padding, which stays zero.
-        if scratch.len() < size + VECTOR
-            && or_refuse(try_resize(scratch, size + VECTOR, 0.0)).is_none()
-        {
+        let bands = if size <= EARLY { 2 } else { 1 };
+        let len = bands * size + VECTOR;
+        if scratch.len() < len && or_refuse(try_resize(scratch, len, 0.0)).is_none() {
             return;
         }
         let skip = scratch.as_ptr().align_offset(64).min(VECTOR);
         let work = Work {
             padded: self,
+            first,
             data,
-            filter,
-            band: &mut scratch[skip..][..size],
+            filters,
+            bands: &mut scratch[skip..][..bands * size],
+            size,
             out,
         };
         match (self.y.kernel, self.block) {
-            (3, 7) => work.by_pitch::<3, 7>(),
-            (3, _) => work.by_pitch::<3, 8>(),
-            (_, 7) => work.by_pitch::<5, 7>(),
-            _ => work.by_pitch::<5, 8>(),
+            (3, 7) => work.by_stride::<3, 7>(),
+            (3, _) => work.by_stride::<3, 8>(),
+            (_, 7) => work.by_stride::<5, 7>(),
+            _ => work.by_stride::<5, 8>(),
         }
     }
 }
 
-/// A plane to be convolved.
+/// Planes to be convolved.
 struct Work<'a> {
     padded: &'a Padded,
+    first: usize,
     data: &'a [f32],
-    filter: &'a [f32],
-    band: &'a mut [f32],
+    filters: &'a [f32],
+    /// One padded plane or two.
+    bands: &'a mut [f32],
+    size: usize,
     out: &'a mut [f32],
 }
 
 impl Work<'_> {
-    fn by_pitch<const K: usize, const B: usize>(self) {
-        match self.padded.pitch {
-            32 => dispatch(arch(), Plane::<K, B, 32>(self)),
-            64 => dispatch(arch(), Plane::<K, B, 64>(self)),
-            _ => dispatch(arch(), Plane::<K, B, WIDEST>(self)),
+    fn by_stride<const K: usize, const B: usize>(self) {
+        let arch = self.padded.arch;
+        match (self.padded.y.stride, self.padded.pitch) {
+            (1, 32) => dispatch(arch, Planes::<K, B, 1, 32>(self)),
+            (1, 64) => dispatch(arch, Planes::<K, B, 1, 64>(self)),
+            (1, _) => dispatch(arch, Planes::<K, B, 1, WIDEST>(self)),
+            (_, 64) => dispatch(arch, Planes::<K, B, 2, 64>(self)),
+            _ => dispatch(arch, Planes::<K, B, 2, WIDEST>(self)),
         }
     }
 }
 
-/// A plane with rows `P` elements apart, of which `B` rows of windows of `K` by `K` elements are computed at a
-/// time.
-struct Plane<'a, const K: usize, const B: usize, const P: usize>(Work<'a>);
+/// Planes with rows `P` elements apart, of which `B` rows of windows of `K` by `K` elements, `N` apart, are
+/// computed at a time.
+struct Planes<'a, const K: usize, const B: usize, const N: usize, const P: usize>(Work<'a>);
 
-/// Copies a row.
+/// Copies a row. Behind one that is shorter than a vector come zeros.
 #[inline(always)]
 fn copy<S: Simd>(simd: S, from: &[f32], to: &mut [f32]) {
     let Some(last) = from.len().checked_sub(S::F32_LANES) else {
-        return to.copy_from_slice(from);
+        return store(simd, to, 0, simd.partial_load_f32s(from));
     };
-    let to = &mut to[..from.len()];
     for at in (0..last).step_by(S::F32_LANES) {
         store(simd, to, at, load(simd, from, at));
     }
@@ -167,57 +213,164 @@ fn copy<S: Simd>(simd: S, from: &[f32], to: &mut [f32]) {
     store(simd, to, last, load(simd, from, last));
 }
 
-impl<const K: usize, const B: usize, const P: usize> Plane<'_, K, B, P> {
+/// Copies the even elements of a row and its odd ones. Behind a row that is shorter than two vectors come
+/// zeros.
+#[inline(always)]
+fn part<S: Simd>(simd: S, from: &[f32], even: &mut [f32], odd: &mut [f32]) {
+    let Some(last) = from.len().checked_sub(PAIR) else {
+        let mut both = [0.0; PAIR];
+        let vectors = S::as_mut_simd_f32s(&mut both).0.iter_mut();
+        for (to, at) in vectors.zip((0..PAIR).step_by(S::F32_LANES)) {
+            let rest = from.get(at..).unwrap_or_default();
+            *to = simd.partial_load_f32s(&rest[..rest.len().min(S::F32_LANES)]);
+        }
+        return put(simd, &both, even, odd);
+    };
+    // The last ones go back to be full, to an even element.
+    let last = last - last % 2;
+    for at in (0..last).step_by(PAIR).chain([last]) {
+        if let Some(both) = from[at..].first_chunk() {
+            put(simd, both, &mut even[at / 2..], &mut odd[at / 2..]);
+        }
+    }
+    if !from.len().is_multiple_of(2) {
+        even[from.len() / 2] = from[from.len() - 1];
+    }
+}
+
+/// Elements of two vectors, at most.
+const PAIR: usize = 2 * VECTOR;
+
+/// Parts some elements.
+#[inline(always)]
+fn put<S: Simd>(simd: S, both: &[f32; PAIR], even: &mut [f32], odd: &mut [f32]) {
+    let [a, b] = halves(simd, both);
+    even[..VECTOR].copy_from_slice(&a);
+    odd[..VECTOR].copy_from_slice(&b);
+}
+
+impl<const K: usize, const B: usize, const N: usize, const P: usize> Planes<'_, K, B, N, P> {
+    /// Lays out a plane.
+    #[inline(always)]
+    fn lay<S: Simd>(&self, simd: S, plane: &[f32], band: &mut [f32]) {
+        let Padded { y, x, .. } = *self.0.padded;
+        let lines = band.get_mut(y.pad * P..).unwrap_or_default();
+        let lines = lines.as_chunks_mut::<P>().0.iter_mut();
+        for (line, row) in lines.zip(plane.chunks_exact(x.input)) {
+            if N == 1 {
+                copy(simd, row, &mut line[x.pad..]);
+                continue;
+            }
+            let (even, odd) = line.split_at_mut(P / 2);
+            let half = x.pad / 2;
+            if x.pad.is_multiple_of(2) {
+                part(simd, row, &mut even[half..], &mut odd[half..]);
+            } else {
+                part(simd, row, &mut odd[half..], &mut even[half + 1..]);
+            }
+        }
+    }
+
     /// The sums of a vector of windows of each of some rows, whose first element `band` begins with.
     #[inline(always)]
-    fn sums<S: Simd>(&self, simd: S, band: &[f32]) -> [S::f32s; B] {
+    fn sums<S: Simd>(&self, simd: S, band: &[f32], filter: &[f32]) -> [S::f32s; B] {
         let mut sums = [simd.splat_f32s(0.0); B];
         // A number of columns that the compiler knows would be unrolled, for more sums than registers hold.
         for tx in 0..self.0.padded.x.kernel {
             // One check for all.
-            let band = &band[tx..][..const { (B + K - 2) * P + VECTOR }];
-            let filter = &self.0.filter[tx..][..const { (K - 1) * K + 1 }];
-            let mut taps = [simd.splat_f32s(0.0); K];
-            for (ty, tap) in taps.iter_mut().enumerate() {
-                *tap = simd.splat_f32s(filter[ty * K]);
-            }
-            for row in 0..const { B + K - 1 } {
-                let x = load(simd, band, row * P);
-                for (ty, &tap) in taps.iter().enumerate() {
-                    if row >= ty && row - ty < B {
-                        sums[row - ty] = <f32 as Lanes>::mul_add(simd, tap, x, sums[row - ty]);
-                    }
-                }
+            let at = tx % N * (P / N) + tx / N;
+            let band = &band[at..][..const { ((B - 1) * N + K - 1) * P + VECTOR }];
+            let filter = &filter[tx..][..const { (K - 1) * K + 1 }];
+            Self::add::<S, 0>(simd, band, filter, &mut sums);
+            if N == 2 {
+                Self::add::<S, 1>(simd, band, filter, &mut sums);
             }
         }
         sums
     }
+
+    /// Adds a column of the products with every `N`th row from row `F` on.
+    #[inline(always)]
+    fn add<S: Simd, const F: usize>(
+        simd: S,
+        band: &[f32],
+        filter: &[f32],
+        sums: &mut [S::f32s; B],
+    ) {
+        let mut taps = [simd.splat_f32s(0.0); K];
+        for t in 0..const { (K - F).div_ceil(N) } {
+            taps[t] = simd.splat_f32s(filter[(t * N + F) * K]);
+        }
+        for row in 0..const { B + (K - F).div_ceil(N) - 1 } {
+            let x = load(simd, band, (row * N + F) * P);
+            for t in 0..const { (K - F).div_ceil(N) } {
+                if row >= t && row - t < B {
+                    sums[row - t] = <f32 as Lanes>::mul_add(simd, taps[t], x, sums[row - t]);
+                }
+            }
+        }
+    }
+
+    /// Convolves a plane that was laid out. Behind the end of `out` nothing is written, behind that of the
+    /// plane what is to be written over.
+    #[inline(always)]
+    fn plane<S: Simd>(&self, simd: S, band: &[f32], filter: &[f32], out: &mut [f32]) {
+        let Padded { y, x, .. } = *self.0.padded;
+        let (width, lanes) = (x.output, S::F32_LANES);
+        for row in (0..y.output).step_by(B) {
+            // The last rows go back to be as many, as the last vector of a row.
+            let row = row.min(y.output - B);
+            let (band, out) = (&band[row * N * P..], &mut out[row * width..]);
+            let Some(last) = width.checked_sub(lanes) else {
+                let sums = self.sums(simd, band, filter);
+                for (i, sum) in sums.into_iter().enumerate() {
+                    match out[i * width..].split_at_mut_checked(lanes) {
+                        Some((out, _)) => store(simd, out, 0, sum),
+                        None => simd.partial_store_f32s(&mut out[i * width..][..width], sum),
+                    }
+                }
+                continue;
+            };
+            let out = &mut out[..B * width];
+            for at in (0..width).step_by(lanes) {
+                let at = at.min(last);
+                let sums = self.sums(simd, &band[at..], filter);
+                for (i, sum) in sums.into_iter().enumerate() {
+                    store(simd, out, i * width + at, sum);
+                }
+            }
+        }
+    }
 }
 
-impl<const K: usize, const B: usize, const P: usize> WithSimd for Plane<'_, K, B, P> {
+impl<const K: usize, const B: usize, const N: usize, const P: usize> WithSimd
+    for Planes<'_, K, B, N, P>
+{
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) {
-        let Padded { y, x, .. } = *self.0.padded;
-        let (width, lanes) = (x.output, S::F32_LANES);
-        let band = std::mem::take(&mut self.0.band);
+        let Padded { y, x, channels, .. } = *self.0.padded;
+        let (inputs, outputs) = (y.input * x.input, y.output * x.output);
+        let bands = std::mem::take(&mut self.0.bands);
         let out = std::mem::take(&mut self.0.out);
-        let lines = band.get_mut(y.pad * P..).unwrap_or_default();
-        let lines = lines.as_chunks_mut::<P>().0.iter_mut();
-        for (line, row) in lines.zip(self.0.data.chunks_exact(x.input)) {
-            copy(simd, row, &mut line[x.pad..][..x.input]);
+        let (mut this, mut next) = bands.split_at_mut(self.0.size);
+        let early = !next.is_empty();
+        let mut planes = self.0.data.chunks_exact(inputs);
+        if let Some(plane) = planes.next() {
+            self.lay(simd, plane, this);
         }
-        for row in (0..y.output).step_by(B) {
-            // The last rows go back to be as many, as the last vector of a row.
-            let row = row.min(y.output - B);
-            let out = &mut out[row * width..][..B * width];
-            for at in (0..width).step_by(lanes) {
-                let at = at.min(width - lanes);
-                let sums = self.sums(simd, &band[row * P + at..]);
-                for (i, sum) in sums.into_iter().enumerate() {
-                    store(simd, out, i * width + at, sum);
-                }
+        for i in 0..out.len() / outputs {
+            let filter = &self.0.filters[(self.0.first + i) % channels * (K * K)..][..K * K];
+            let out = &mut out[i * outputs..];
+            if early && let Some(plane) = planes.next() {
+                self.lay(simd, plane, next);
+            }
+            self.plane(simd, this, filter, out);
+            if early {
+                std::mem::swap(&mut this, &mut next);
+            } else if let Some(plane) = planes.next() {
+                self.lay(simd, plane, this);
             }
         }
     }
