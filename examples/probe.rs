@@ -36,17 +36,16 @@ const CHAINS: usize = 16;
 /// Steps of every chain in a repetition.
 const STEPS: usize = 2_000_000;
 
-/// Multiply-adds in registers. Gives how many elements a vector has.
+/// Multiply-adds in registers. Gives how many a vector has in each of so many steps.
 struct Multiply;
 
-impl WithSimd for Multiply {
-    type Output = usize;
-
+impl Multiply {
+    /// `N` chains, of which none waits for another.
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> usize {
+    fn chains<S: Simd, const N: usize>(simd: S) -> usize {
         let factor = simd.splat_f32s(black_box(0.999));
         let term = simd.splat_f32s(black_box(0.001));
-        let mut sums = [simd.splat_f32s(1.0); CHAINS];
+        let mut sums = [simd.splat_f32s(1.0); N];
         for _ in 0..STEPS {
             for sum in &mut sums {
                 *sum = simd.mul_add_e_f32s(*sum, factor, term);
@@ -55,6 +54,31 @@ impl WithSimd for Multiply {
         for sum in sums {
             black_box(simd.reduce_sum_f32s(sum));
         }
+        N * S::F32_LANES
+    }
+}
+
+impl WithSimd for Multiply {
+    type Output = usize;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> usize {
+        // AVX2 has sixteen registers, two of which hold what is multiplied and added.
+        match S::F32_LANES {
+            8 => Self::chains::<S, 12>(simd),
+            _ => Self::chains::<S, CHAINS>(simd),
+        }
+    }
+}
+
+/// How many elements a vector has.
+struct Width;
+
+impl WithSimd for Width {
+    type Output = usize;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> usize {
         S::F32_LANES
     }
 }
@@ -207,7 +231,7 @@ impl Limit {
     #[allow(clippy::cast_precision_loss)]
     fn work(self, threads: usize) -> f64 {
         let each = match self {
-            Self::Multiply => 2 * CHAINS * STEPS * Arch::new().dispatch(Multiply),
+            Self::Multiply => 2 * STEPS * Arch::new().dispatch(Multiply),
             Self::Copy(bytes) => 2 * bytes * Self::rounds(bytes),
             Self::Read(bytes) => bytes * Self::rounds(bytes),
             Self::Rows(rows) => return (rows.bytes() * Self::rounds(rows.bytes())) as f64,
@@ -345,7 +369,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     write!(
         stdout(),
         "{{\"threads\": {threads}, \"lanes\": {}, \"gflops\": {:.1}, \"bandwidth\": [",
-        Arch::new().dispatch(Multiply),
+        Arch::new().dispatch(Width),
         Limit::Multiply.best(threads, repetitions)?
     )?;
     for (index, bytes) in SIZES.into_iter().enumerate() {
