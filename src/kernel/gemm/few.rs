@@ -6,7 +6,7 @@ use pulp::{Arch, Simd, WithSimd};
 
 use super::Matrix;
 use super::lanes::{Lanes, dispatch};
-use super::tile::Target;
+use super::target::Target;
 use crate::kernel::scratch::with_scratch;
 use crate::kernel::simd::prefetch;
 

@@ -14,6 +14,7 @@ mod part;
 mod pieces;
 mod product;
 mod series;
+mod target;
 #[cfg(test)]
 mod tests;
 mod tile;

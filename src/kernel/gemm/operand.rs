@@ -4,7 +4,8 @@
 use std::ops::Range;
 
 use super::pieces::Pieces;
-use super::tile::{Target, TileSize};
+use super::target::Target;
+use super::tile::TileSize;
 use super::{Matrix, PackedLeft, PackedRight};
 
 /// The left side of a product.

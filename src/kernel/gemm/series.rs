@@ -7,7 +7,8 @@ use pulp::Arch;
 use rayon::prelude::*;
 
 use super::lanes::dispatch;
-use super::tile::{Block, Columns, Side, Target, TileSize};
+use super::target::Target;
+use super::tile::{Block, Columns, Side, TileSize};
 use crate::kernel::scratch::{Kept, or_refuse};
 
 /// Matrices of the same size, the left sides of as many products. The panels with the same rows of

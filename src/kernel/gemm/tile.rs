@@ -7,7 +7,12 @@ use pulp::{Arch, Simd, WithSimd};
 use super::ahead::{Ahead, TERMS, soon};
 use super::lanes::{Lanes, dispatch};
 use super::pieces::{MOST_VECTORS, Pieces, by_line};
+use super::target::{Target, write};
 use crate::kernel::simd::{is_amd, prefetch};
+
+/// Terms of a product whose tiles follow each other along the rows of its result: with so few, there is more
+/// to write than to multiply, and what is written to a few rows is brought ahead of time.
+const SHORT: usize = 32;
 
 /// The size of a tile whose sums, with the vectors they are made of, fill the registers. Of the shapes
 /// that do, it is the one that reads least for each multiplication.
@@ -100,25 +105,6 @@ impl<'a, T> Side<'a, T> {
     }
 }
 
-/// The part of the result that one thread computes.
-pub(crate) enum Target<'c, T> {
-    /// Whole rows of so many elements.
-    Rows(&'c mut [T], usize),
-    /// A piece of each row.
-    Pieces(Vec<&'c mut [T]>),
-}
-
-impl<T> Target<'_, T> {
-    /// Elements of a row.
-    #[inline(always)]
-    pub(super) fn row(&mut self, row: usize, columns: Range<usize>) -> &mut [T] {
-        match self {
-            Self::Rows(data, width) => &mut data[row * *width..][columns],
-            Self::Pieces(rows) => &mut rows[row][columns],
-        }
-    }
-}
-
 /// The right side of a block.
 pub(super) enum Columns<'a, T> {
     /// Panels, and what is read after them, the part for each term so far from that for the next.
@@ -178,57 +164,25 @@ impl<T: Lanes> WithSimd for Block<'_, '_, T> {
             origin,
             add,
         };
-        for j in columns.clone().step_by(size) {
-            let at = (j - columns.start) * terms;
-            // One call for both: it is a lot of code.
-            let (first, panel, next) = match &mut b {
-                Columns::Packed(b, after) => {
-                    let next = if j + size < columns.end {
-                        (b.panel(j + size, size, terms), size)
-                    } else {
-                        *after
-                    };
-                    (0, b.panel(j, size, terms), next)
-                }
-                Columns::Lines(data, stride, panels) => {
-                    let panel = &mut panels[at..at + terms * size];
-                    let lines = &data[j - columns.start..];
-                    let width = (columns.end - j).min(size);
-                    let next = (lines.get(size..).unwrap_or_default(), *stride);
-                    let lines = lines.chunks(*stride);
-                    let first = match size / T::lanes::<S>() {
-                        3 if many_registers::<S>() && width == size => {
-                            let (tile, rows) = tiles.tile::<S>(0, j, next);
-                            tile.of_lines::<S, 3>(simd, rows, by_line(lines), panel);
-                            1
-                        }
-                        2 if width == size => {
-                            let (tile, rows) = tiles.tile::<S>(0, j, next);
-                            tile.of_lines::<S, 2>(simd, rows, by_line(lines), panel);
-                            1
-                        }
-                        _ => {
-                            for (line, out) in lines.zip(panel.chunks_exact_mut(size)) {
-                                out[..width].copy_from_slice(&line[..width]);
-                            }
-                            0
-                        }
-                    };
-                    (first, &*panel, next)
-                }
-                Columns::Pieces(pieces, panel) => {
-                    let (tile, rows) = tiles.tile::<S>(0, j, (&[], 0));
-                    match size / T::lanes::<S>() {
-                        2 => tile.of_lines::<S, 2>(simd, rows, pieces.terms::<S, 2>(simd), panel),
-                        _ if many_registers::<S>() => {
-                            tile.of_lines::<S, 3>(simd, rows, pieces.terms::<S, 3>(simd), panel);
-                        }
-                        _ => {}
-                    }
-                    (1, &**panel, (&[][..], 0))
-                }
+        let by_rows = matches!(b, Columns::Lines(..)) && terms <= SHORT;
+        let across = if by_rows { columns.len() } else { size };
+        for from in columns.clone().step_by(across) {
+            let strip = from..(from + across).min(columns.end);
+            let mut done = 0;
+            let mut next = (&[][..], 0);
+            for j in strip.clone().step_by(size) {
+                let first;
+                (first, next) = tiles.first(simd, j, &mut b);
+                done += usize::from(first);
+            }
+            let at = (from - columns.start) * terms;
+            let panels = match &b {
+                Columns::Packed(b, _) => b.panel(from, size, terms),
+                Columns::Lines(.., panels) => &panels[at..],
+                Columns::Pieces(_, panel) => panel,
             };
-            tiles.from(simd, first, j, panel, next);
+            let next = if by_rows { (&[][..], 0) } else { next };
+            tiles.strip(simd, done, strip, panels, next);
         }
     }
 }
@@ -273,17 +227,89 @@ impl<'c, T: Lanes> Tiles<'_, '_, 'c, T> {
         (tile, rows)
     }
 
-    /// The tiles from one on that start with column `j`, whose panel is this.
+    /// Has the panel that starts with column `j` written, if it is not yet, with the first tile where that can
+    /// be done in one. Gives whether this tile is done, and what is read after the panel.
     #[inline(always)]
-    fn from<S: Simd>(&mut self, simd: S, first: usize, j: usize, panel: &[T], next: (&[T], usize)) {
+    fn first<'b, S: Simd>(
+        &mut self,
+        simd: S,
+        j: usize,
+        b: &mut Columns<'b, T>,
+    ) -> (bool, (&'b [T], usize)) {
+        let (size, terms, columns) = (self.size, self.terms, self.columns.clone());
+        match b {
+            Columns::Packed(b, after) => {
+                let next = if j + size < columns.end {
+                    (b.panel(j + size, size, terms), size)
+                } else {
+                    *after
+                };
+                (false, next)
+            }
+            Columns::Lines(data, stride, panels) => {
+                let at = (j - columns.start) * terms;
+                let panel = &mut panels[at..at + terms * size];
+                let lines = &data[j - columns.start..];
+                let width = (columns.end - j).min(size);
+                let next = (lines.get(size..).unwrap_or_default(), *stride);
+                let lines = lines.chunks(*stride);
+                let done = match size / T::lanes::<S>() {
+                    3 if many_registers::<S>() && width == size => {
+                        let (tile, rows) = self.tile::<S>(0, j, next);
+                        tile.of_lines::<S, 3>(simd, rows, by_line(lines), panel);
+                        true
+                    }
+                    2 if width == size => {
+                        let (tile, rows) = self.tile::<S>(0, j, next);
+                        tile.of_lines::<S, 2>(simd, rows, by_line(lines), panel);
+                        true
+                    }
+                    _ => {
+                        for (line, out) in lines.zip(panel.chunks_exact_mut(size)) {
+                            out[..width].copy_from_slice(&line[..width]);
+                        }
+                        false
+                    }
+                };
+                (done, next)
+            }
+            Columns::Pieces(pieces, panel) => {
+                let (tile, rows) = self.tile::<S>(0, j, (&[], 0));
+                match size / T::lanes::<S>() {
+                    2 => tile.of_lines::<S, 2>(simd, rows, pieces.terms::<S, 2>(simd), panel),
+                    _ if many_registers::<S>() => {
+                        tile.of_lines::<S, 3>(simd, rows, pieces.terms::<S, 3>(simd), panel);
+                    }
+                    _ => {}
+                }
+                (true, (&[], 0))
+            }
+        }
+    }
+
+    /// The tiles of some columns, whose panels follow each other, row by row; of the first row those from one
+    /// on.
+    #[inline(always)]
+    fn strip<S: Simd>(
+        &mut self,
+        simd: S,
+        first: usize,
+        columns: Range<usize>,
+        panels: &[T],
+        next: (&[T], usize),
+    ) {
         let vectors = self.size / T::lanes::<S>();
-        for i in first..self.rows.len().div_ceil(height::<S>()) {
-            let (tile, rows) = self.tile::<S>(i, j, next);
-            match tile.width.div_ceil(T::lanes::<S>()) {
-                1 => tile.of_rows::<S, 1>(simd, rows, panel, vectors),
-                2 => tile.of_rows::<S, 2>(simd, rows, panel, vectors),
-                _ if many_registers::<S>() => tile.of_rows::<S, 3>(simd, rows, panel, vectors),
-                _ => {}
+        for i in 0..self.rows.len().div_ceil(height::<S>()) {
+            let skip = if i == 0 { first } else { 0 };
+            for k in skip..columns.len().div_ceil(self.size) {
+                let panel = &panels[k * self.size * self.terms..][..self.size * self.terms];
+                let (tile, rows) = self.tile::<S>(i, columns.start + k * self.size, next);
+                match tile.width.div_ceil(T::lanes::<S>()) {
+                    1 => tile.of_rows::<S, 1>(simd, rows, panel, vectors),
+                    2 => tile.of_rows::<S, 2>(simd, rows, panel, vectors),
+                    _ if many_registers::<S>() => tile.of_rows::<S, 3>(simd, rows, panel, vectors),
+                    _ => {}
+                }
             }
         }
     }
@@ -400,8 +426,7 @@ impl<'a, T: Lanes> Tile<'a, '_, '_, T> {
     #[inline(always)]
     fn ask<const R: usize>(&mut self) -> Ahead<'a, T> {
         let [row, column] = self.at;
-        for i in 0..R {
-            let out = self.target.row(row + i, column..column + self.width);
+        for out in self.target.rows::<R>(row, column..column + self.width) {
             prefetch(out.as_ptr(), 0);
             prefetch(out.as_ptr(), self.width / 2);
             prefetch(out.as_ptr(), self.width - 1);
@@ -414,9 +439,28 @@ impl<'a, T: Lanes> Tile<'a, '_, '_, T> {
     #[allow(clippy::needless_range_loop)] // so that the sums stay in registers
     fn put<S: Simd, const N: usize, const R: usize>(self, simd: S, sums: [[T::Vector<S>; N]; R]) {
         let [row, column] = self.at;
-        for i in 0..R {
-            let out = self.target.row(row + i, column..column + self.width);
-            write(simd, &sums[i], out, self.add);
+        let outs = self.target.rows::<R>(row, column..column + self.width);
+        if self.width < N * T::lanes::<S>() {
+            for (out, sums) in outs.into_iter().zip(&sums) {
+                write(simd, sums, out, self.add);
+            }
+        } else if self.add {
+            for i in 0..R {
+                for (v, out) in T::vectors_mut::<S>(outs[i])
+                    .0
+                    .iter_mut()
+                    .take(N)
+                    .enumerate()
+                {
+                    *out = T::add_vectors(simd, *out, sums[i][v]);
+                }
+            }
+        } else {
+            for i in 0..R {
+                if let Some(out) = T::vectors_mut::<S>(outs[i]).0.first_chunk_mut() {
+                    *out = sums[i];
+                }
+            }
         }
     }
 }
@@ -459,35 +503,6 @@ fn add_term<T: Lanes, S: Simd, const R: usize, const N: usize>(
         let x = T::splat(simd, a[i]);
         for v in 0..N {
             sums[i][v] = T::mul_add(simd, x, b[v], sums[i][v]);
-        }
-    }
-}
-
-/// Writes sums to their elements, or adds them to those.
-#[inline(always)]
-pub(super) fn write<T: Lanes, S: Simd, const N: usize>(
-    simd: S,
-    sums: &[T::Vector<S>; N],
-    out: &mut [T],
-    add: bool,
-) {
-    let lanes = T::lanes::<S>();
-    if out.len() == N * lanes {
-        let out = T::vectors_mut::<S>(out).0;
-        for (out, &sum) in out.iter_mut().zip(sums) {
-            *out = if add {
-                T::add_vectors(simd, *out, sum)
-            } else {
-                sum
-            };
-        }
-    } else {
-        for (out, &sum) in out.chunks_mut(lanes).zip(sums) {
-            let sum = match add {
-                true => T::add_vectors(simd, T::load(simd, out), sum),
-                false => sum,
-            };
-            T::store(simd, out, sum);
         }
     }
 }
