@@ -165,7 +165,11 @@ impl<T: Lanes> WithSimd for Block<'_, '_, T> {
             add,
         };
         let by_rows = matches!(b, Columns::Lines(..)) && terms <= SHORT;
-        let across = if by_rows { columns.len() } else { size };
+        let across = if by_rows {
+            columns.len().max(size)
+        } else {
+            size
+        };
         for from in columns.clone().step_by(across) {
             let strip = from..(from + across).min(columns.end);
             let mut done = 0;
