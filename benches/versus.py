@@ -383,7 +383,7 @@ def arguments():
     add("--only", nargs="+", default=[], metavar="PART", help="cases whose names have a part")
     add("--engines", default=",".join(ENGINES), help="which, with commas between")
     add("--threads", default="1,2", help="numbers of threads, with commas between")
-    add("--rounds", type=int, default=7)
+    add("--rounds", type=int, default=7, help="rounds of a case; 0: none")
     add("--milliseconds", type=float, default=150, help="how long a round is")
     add("--cold-rounds", type=int, default=3, help="new processes a model; 0: none")
     add("--cold-only", default="", metavar="PARTS", help="cases of which new processes are timed")
@@ -416,7 +416,8 @@ def main():
         for case in cases(options):
             name = os.path.basename(case)
             for threads in options.threads:
-                say(options, case, threads, "warm", warm(case, threads, options))
+                if options.rounds:
+                    say(options, case, threads, "warm", warm(case, threads, options))
                 # A process of its own for each result is worth it for whole models only.
                 whole = any(part in name for part in parts) or page.group(name) == "whole models"
                 if whole and options.cold_rounds:
