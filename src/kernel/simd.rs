@@ -154,8 +154,11 @@ mod x86 {
             let [a, b]: [[f32; 16]; 2] = must_cast(*from);
             let evens: [u32; 16] = std::array::from_fn(|i| 2 * i as u32);
             let odds = evens.map(|place| place + 1);
-            let half = |places| avx._mm512_permutex2var_ps(must_cast(a), places, must_cast(b));
-            return Some([evens, odds].map(|places| must_cast(half(must_cast(places)))));
+            let (a, b) = (must_cast(a), must_cast(b));
+            return Some([
+                must_cast(avx._mm512_permutex2var_ps(a, must_cast(evens), b)),
+                must_cast(avx._mm512_permutex2var_ps(a, must_cast(odds), b)),
+            ]);
         }
         let V3 { avx, avx2, .. } = *any.downcast_ref::<V3>()?;
         let parts: [[f32; 8]; 4] = must_cast(*from);

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use super::Sizes;
 use super::columns::runs;
-use crate::kernel::gemm::{MOST_VECTORS, Panels, Pieces};
+use crate::kernel::gemm::{MOST_VECTORS, Panels, Pieces, SHORT};
 use crate::kernel::phases::{Layout, VECTOR};
 use crate::kernel::scratch::with_scratch;
 use crate::kernel::simd::arch;
@@ -25,6 +25,10 @@ const FEW: usize = 64;
 const FILTERS: usize = 24;
 const TAPS: usize = 100;
 
+/// The same where rows of windows are whole vectors and taps are few: products read them where they lie.
+const FILTERS_IN_PLACE: usize = 12;
+const TAPS_IN_PLACE: usize = 18;
+
 /// How planes are laid out.
 #[derive(Debug)]
 pub(super) struct Laid {
@@ -36,10 +40,14 @@ pub(super) struct Laid {
 impl Laid {
     /// `None` where this would not be fast.
     pub(super) fn new(sizes: Sizes, window: &Window) -> Option<Self> {
-        let [z, y, _] = window.axes();
+        let [z, y, x] = window.axes();
         let taps = sizes.channels.checked_mul(window.taps())?;
         let flat = z.kernel == 1 && z.output == 1 && z.input == 1 && z.pad == 0;
-        if sizes.channels > FEW || sizes.filters < FILTERS || taps < TAPS || !flat {
+        let (filters, least) = match taps <= SHORT && x.output.is_multiple_of(VECTOR) {
+            true => (FILTERS_IN_PLACE, TAPS_IN_PLACE),
+            false => (FILTERS, TAPS),
+        };
+        if sizes.channels > FEW || sizes.filters < filters || taps < least || !flat {
             return None;
         }
         if window.is_pointwise() || window.inputs() == 0 {

@@ -10,8 +10,8 @@ use rayon::prelude::*;
 
 use super::Panels;
 use super::lanes::{Lanes, dispatch};
+use super::size::TileSize;
 use super::target::{Target, write};
-use super::tile::TileSize;
 use super::widen::{Bfloat16, Code, Float16, I4, I8, Known, U4, U8, read};
 use crate::kernel::scratch::{Kept, or_refuse, try_room, try_zeroed};
 use crate::tensor::convert::Compute;

@@ -2,6 +2,7 @@
 //! other matrix once, of integers exactly.
 
 mod ahead;
+mod band;
 mod batch;
 mod compressed;
 mod few;
@@ -14,6 +15,7 @@ mod part;
 mod pieces;
 mod product;
 mod series;
+mod size;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -31,6 +33,7 @@ pub(crate) use operand::{Finish, How, Left, Panels, Right};
 pub(crate) use pack::{PackedLeft, PackedRight, made};
 pub(crate) use pieces::{MOST_VECTORS, Pieces};
 pub(crate) use series::PackedSeries;
+pub(crate) use tile::SHORT;
 pub(crate) use turned::{product_turned, turns};
 
 use super::real::Real;

@@ -4,8 +4,8 @@
 use std::ops::Range;
 
 use super::pieces::Pieces;
+use super::size::TileSize;
 use super::target::Target;
-use super::tile::TileSize;
 use super::{Matrix, PackedLeft, PackedRight};
 
 /// The left side of a product.

@@ -8,7 +8,8 @@ use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::lanes::dispatch;
-use super::tile::{Side, TileSize};
+use super::size::TileSize;
+use super::tile::Side;
 use super::{Lanes, Matrix, Panels};
 use crate::kernel::scratch::{Kept, or_refuse};
 use crate::kernel::simd::prefetch;
@@ -402,7 +403,9 @@ impl<T: Lanes> WithSimd for Lines<'_, '_, T> {
             }
             interleave_all!(16);
             interleave_all!(8);
-            while r + 4 <= count {
+            while r < count && count >= 4 {
+                // The last four may include some that are written already.
+                r = r.min(count - 4);
                 let lines = [row(r), row(r + 1), row(r + 2), row(r + 3)];
                 interleave(simd, lines.map(|line| &line[..depth]), width, r, panel);
                 r += 4;

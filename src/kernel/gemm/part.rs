@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::How;
 use super::product::SMALL;
+use super::size::TileSize;
 use super::target::Target;
-use super::tile::TileSize;
 use crate::kernel::scratch::{try_collect_ok, try_room};
 use crate::op::OpError;
 

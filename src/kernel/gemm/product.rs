@@ -4,11 +4,14 @@ use std::ops::Range;
 
 use pulp::Arch;
 use rayon::prelude::*;
+use smallvec::SmallVec;
 
 use super::lanes::dispatch;
 use super::pack::pack_left;
 use super::part::{Part, parts_for};
-use super::tile::{Block, Columns, Side, TileSize};
+use super::pieces::Pieces;
+use super::size::TileSize;
+use super::tile::{Block, Columns, NEAREST, SHORT, Side};
 use super::{How, Lanes, Left, Matrix, Panels, Right, few};
 use crate::kernel::scratch::{or_refuse, with_scratch};
 use crate::limits::{self, Share};
@@ -135,6 +138,9 @@ pub(super) fn run<T: Lanes>(
         Right::Matrix(_) => tile = tile.across(n),
     }
     let whole = |columns: usize| (columns / tile.columns).max(1) * tile.columns;
+    let in_pieces = |panels: &dyn Panels<T>| {
+        k <= SHORT && panels.pieces(0..tile.columns.min(n), tile.lanes).is_some()
+    };
     let matrix;
     let plan = Plan {
         arch,
@@ -152,6 +158,7 @@ pub(super) fn run<T: Lanes>(
         // Panels that few rows are multiplied with stay in a near cache. So does one that is written just
         // before, where the rows are not so many that they come from far away for each.
         strip: match b {
+            Right::Panels(panels) if in_pieces(panels) => whole(COLUMNS.min(NEAREST / k)),
             Right::Panels(_) if m <= ROWS => tile.columns,
             _ if m <= 2 * tile.rows => whole(NEAR / tile.terms(k)).min(whole(COLUMNS)),
             _ => whole(COLUMNS),
@@ -307,31 +314,31 @@ impl<T: Lanes> Plan<'_, T> {
                     }
                     Source::Panels(panels) => {
                         let rows = first..first + count;
-                        let whole = columns.len() == width && width > self.tile.lanes;
-                        let pieces = whole.then(|| panels.pieces(columns.clone(), self.tile.lanes));
-                        if let Some(pieces) = pieces.flatten() {
-                            let pieces = pieces.of(rows);
-                            with_scratch(size, |memory: &mut [T]| {
-                                let b = Columns::Pieces(pieces, memory);
-                                self.block(
-                                    a,
-                                    b,
-                                    columns.start,
-                                    [first, count],
-                                    &columns,
-                                    &mut part,
-                                );
-                            });
-                            continue;
-                        }
-                        // Panels a power of two from each other would share places in the cache.
-                        let depth = count + 1;
-                        let size = depth * columns.len().next_multiple_of(width);
-                        with_scratch(size, |memory: &mut [T]| {
-                            panels.write_all(rows, columns.clone(), width, depth * width, memory);
-                            let b = Columns::Packed(written(memory, depth), (&[], 0));
+                        let pieces = self.pieces(panels, &columns, &rows);
+                        let mut block = |b: Columns<'_, T>| {
                             self.block(a, b, columns.start, [first, count], &columns, &mut part);
-                        });
+                        };
+                        match &pieces[..] {
+                            [_, ..] if count <= SHORT => block(Columns::Places(&pieces)),
+                            [pieces] => with_scratch(size, |memory: &mut [T]| {
+                                block(Columns::Pieces(*pieces, memory));
+                            }),
+                            _ => {
+                                // Panels a power of two from each other would share places in the cache.
+                                let depth = count + 1;
+                                let size = depth * columns.len().next_multiple_of(width);
+                                with_scratch(size, |memory: &mut [T]| {
+                                    panels.write_all(
+                                        rows,
+                                        columns.clone(),
+                                        width,
+                                        depth * width,
+                                        memory,
+                                    );
+                                    block(Columns::Packed(written(memory, depth), (&[], 0)));
+                                });
+                            }
+                        }
                     }
                 }
             }
@@ -343,6 +350,25 @@ impl<T: Lanes> Plan<'_, T> {
                 unfinished = done;
             }
         }
+    }
+
+    /// Where the vectors of some columns lie, panel by panel; nothing unless all are whole and lie in pieces, nor
+    /// for panels of one vector.
+    fn pieces<'p>(
+        &self,
+        panels: &'p dyn Panels<T>,
+        columns: &Range<usize>,
+        rows: &Range<usize>,
+    ) -> SmallVec<[Pieces<'p, T>; 16]> {
+        let (width, lanes) = (self.tile.columns, self.tile.lanes);
+        if !columns.len().is_multiple_of(width) || width <= lanes {
+            return SmallVec::new();
+        }
+        let panels = columns.clone().step_by(width).map(|start| {
+            let pieces = panels.pieces(start..start + width, lanes)?;
+            Some(pieces.of(rows.clone()))
+        });
+        panels.collect::<Option<_>>().unwrap_or_default()
     }
 
     /// Some terms of some columns of a part; `b` begins with column `b_start`.
@@ -369,6 +395,7 @@ impl<T: Lanes> Plan<'_, T> {
                 Columns::Pieces(pieces, panel) if from == all.start => {
                     Columns::Pieces(*pieces, panel)
                 }
+                Columns::Places(pieces) => Columns::Places(pieces),
                 Columns::Lines(_, _, panels) | Columns::Pieces(_, panels) => {
                     Columns::Packed(written(panels, count), (&[], 0))
                 }

@@ -7,8 +7,9 @@ use pulp::Arch;
 use rayon::prelude::*;
 
 use super::lanes::dispatch;
+use super::size::TileSize;
 use super::target::Target;
-use super::tile::{Block, Columns, Side, TileSize};
+use super::tile::{Block, Columns, Side};
 use crate::kernel::scratch::{Kept, or_refuse};
 
 /// Matrices of the same size, the left sides of as many products. The panels with the same rows of

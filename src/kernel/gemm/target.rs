@@ -50,8 +50,9 @@ impl<T> Target<'_, T> {
     }
 }
 
-/// Writes sums to their elements, or adds them to those.
+/// Writes sums to their elements, or adds them to those. The last vectors may reach beyond `out`.
 #[inline(always)]
+#[allow(clippy::needless_range_loop)] // so that the sums stay in registers
 pub(super) fn write<T: Lanes, S: Simd, const N: usize>(
     simd: S,
     sums: &[T::Vector<S>; N],
@@ -60,21 +61,60 @@ pub(super) fn write<T: Lanes, S: Simd, const N: usize>(
 ) {
     let lanes = T::lanes::<S>();
     if out.len() == N * lanes {
-        let out = T::vectors_mut::<S>(out).0;
-        for (out, &sum) in out.iter_mut().zip(sums) {
-            *out = if add {
-                T::add_vectors(simd, *out, sum)
-            } else {
-                sum
-            };
+        return write_whole(simd, sums, out, add);
+    }
+    for v in 0..N {
+        let Some(out) = out.get_mut(v * lanes..).filter(|out| !out.is_empty()) else {
+            return;
+        };
+        let len = out.len().min(lanes);
+        let out = &mut out[..len];
+        let sum = match add {
+            true => T::add_vectors(simd, T::load(simd, out), sums[v]),
+            false => sums[v],
+        };
+        T::store(simd, out, sum);
+    }
+}
+
+/// The same for as many elements as the vectors have.
+#[inline(always)]
+#[allow(clippy::needless_range_loop)] // so that the sums stay in registers
+fn write_whole<T: Lanes, S: Simd, const N: usize>(
+    simd: S,
+    sums: &[T::Vector<S>; N],
+    out: &mut [T],
+    add: bool,
+) {
+    let Some(out) = T::vectors_mut::<S>(out).0.first_chunk_mut::<N>() else {
+        return;
+    };
+    if add {
+        for v in 0..N {
+            out[v] = T::add_vectors(simd, out[v], sums[v]);
         }
     } else {
-        for (out, &sum) in out.chunks_mut(lanes).zip(sums) {
-            let sum = match add {
-                true => T::add_vectors(simd, T::load(simd, out), sum),
-                false => sum,
-            };
-            T::store(simd, out, sum);
+        *out = *sums;
+    }
+}
+
+/// The sums become elements of the result: as many as these have.
+#[inline(always)]
+#[allow(clippy::needless_range_loop)] // so that the sums stay in registers
+pub(super) fn put_whole<T: Lanes, S: Simd, const N: usize, const R: usize>(
+    simd: S,
+    sums: [[T::Vector<S>; N]; R],
+    outs: [&mut [T]; R],
+    add: bool,
+) {
+    // What is the same for all rows is asked once.
+    if add {
+        for i in 0..R {
+            write_whole(simd, &sums[i], outs[i], true);
+        }
+    } else {
+        for i in 0..R {
+            write_whole(simd, &sums[i], outs[i], false);
         }
     }
 }

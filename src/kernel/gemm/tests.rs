@@ -113,8 +113,8 @@ fn machines() -> Vec<Arch> {
     all
 }
 
-/// A matrix seen through [`Panels`] only.
-struct Seen<'a, T>(Matrix<'a, T>);
+/// A matrix seen through [`Panels`] only, and where its rows begin if they lie in pieces.
+struct Seen<'a, T>(Matrix<'a, T>, Vec<usize>);
 
 impl<T: Real> Panels<T> for Seen<'_, T> {
     fn rows(&self) -> usize {
@@ -123,6 +123,19 @@ impl<T: Real> Panels<T> for Seen<'_, T> {
 
     fn columns(&self) -> usize {
         self.0.columns
+    }
+
+    fn pieces(&self, columns: Range<usize>, lanes: usize) -> Option<Pieces<'_, T>> {
+        let mut vectors = [0; MOST_VECTORS];
+        for (vector, column) in vectors.iter_mut().zip(columns.clone().step_by(lanes)) {
+            *vector = column;
+        }
+        let pieces = Pieces {
+            data: self.0.data,
+            rows: &self.1,
+            vectors,
+        };
+        (!self.1.is_empty() && columns.end <= self.0.columns).then_some(pieces)
     }
 
     fn write(&self, rows: Range<usize>, columns: Range<usize>, width: usize, panel: &mut [T]) {
@@ -153,15 +166,20 @@ fn check_all<T: Real>(a: Matrix<'_, f64>, b: Matrix<'_, f64>, accumulate: bool) 
     for arch in machines() {
         let (left, right) = (
             PackedLeft::for_arch(arch, a).expect("memory"),
-            PackedRight::for_arch(arch, &Seen(b)).expect("memory"),
+            PackedRight::for_arch(arch, &Seen(b, Vec::new())).expect("memory"),
         );
-        let seen = Seen(b);
+        let starts = match b.column_stride {
+            1 => (0..k).map(|l| l * b.row_stride).collect(),
+            _ => Vec::new(),
+        };
+        let (seen, in_pieces) = (Seen(b, Vec::new()), Seen(b, starts));
         for alone in [false, true] {
             for a in [Left::Matrix(a), Left::Packed(&left)] {
                 for b in [
                     Right::Matrix(b),
                     Right::Packed(&right),
                     Right::Panels(&seen),
+                    Right::Panels(&in_pieces),
                 ] {
                     let before = if accumulate { 1.0 } else { f64::NAN };
                     let mut c = vec![T::of(before); m * n];
@@ -213,6 +231,16 @@ fn every_way_gives_the_product() {
     let (a, b) = (numbers(4000, 1), numbers(4000, 2));
     let a = Matrix::with_strides(&a, 26, 15, [140, 7]);
     check_all::<f32>(a, Matrix::with_strides(&b, 15, 40, [3, 90]), false);
+}
+
+/// Few terms, whose panels lie beside each other or in pieces, and one more than these.
+#[test]
+fn few_terms() {
+    for terms in [1, 27, SHORT, SHORT + 1] {
+        check_every_way([70, terms, 192], [false, false], true);
+        check_every_way([5, terms, 96], [false, false], false);
+        check_every_way([19, terms, 333], [true, false], false);
+    }
 }
 
 /// The left side is packed in parts if it is large.

@@ -2,90 +2,22 @@
 
 use std::ops::Range;
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
 use super::ahead::{Ahead, TERMS, soon};
-use super::lanes::{Lanes, dispatch};
-use super::pieces::{MOST_VECTORS, Pieces, by_line};
-use super::target::{Target, write};
+use super::band::{Band, Beside};
+use super::lanes::Lanes;
+use super::pieces::{Pieces, by_line};
+use super::size::{height, many_registers, rows};
+use super::target::{Target, put_whole, write};
 use crate::kernel::simd::{is_amd, prefetch};
 
-/// Terms of a product whose tiles follow each other along the rows of its result: with so few, there is more
-/// to write than to multiply, and what is written to a few rows is brought ahead of time.
-const SHORT: usize = 32;
+/// Terms of a product whose tiles follow each other along the rows of its result: with so few, what there is
+/// to do for a tile beside its sums counts, and much of it can be done for a [`Band`] at once.
+pub(crate) const SHORT: usize = 160;
 
-/// The size of a tile whose sums, with the vectors they are made of, fill the registers. Of the shapes
-/// that do, it is the one that reads least for each multiplication.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct TileSize {
-    /// Rows.
-    pub(super) rows: usize,
-    /// Columns: those of a panel of the right side.
-    pub(super) columns: usize,
-    /// The elements of a vector.
-    pub(super) lanes: usize,
-}
-
-impl TileSize {
-    /// The size for the vectors of `arch`.
-    pub(super) fn of<T: Lanes>(arch: Arch) -> Self {
-        dispatch(arch, Measure(std::marker::PhantomData::<T>))
-    }
-
-    /// The size for so many columns: as many panels as these need, one as wide as the other.
-    pub(super) fn across(self, columns: usize) -> Self {
-        let vectors = columns.div_ceil(self.lanes).max(1);
-        let panels = vectors.div_ceil(self.columns / self.lanes);
-        Self {
-            columns: vectors.div_ceil(panels) * self.lanes,
-            ..self
-        }
-    }
-
-    /// How many of all terms are added up at a time: not so many that what a tile reads is far away, nor
-    /// so few that the result is read and written too often.
-    pub(super) fn terms(self, all: usize) -> usize {
-        // A panel of two vectors is to stay in the nearest cache; one of three cannot.
-        let most = if self.rows > 6 { 512 } else { 384 };
-        all.div_ceil(all.div_ceil(most))
-    }
-}
-
-struct Measure<T>(std::marker::PhantomData<T>);
-
-impl<T: Lanes> WithSimd for Measure<T> {
-    type Output = TileSize;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> TileSize {
-        TileSize {
-            rows: height::<S>(),
-            columns: most_vectors::<S>() * T::lanes::<S>(),
-            lanes: T::lanes::<S>(),
-        }
-    }
-}
-
-#[inline(always)]
-fn many_registers<S: Simd>() -> bool {
-    S::REGISTER_COUNT >= 32
-}
-
-/// The vectors of a row of a tile.
-#[inline(always)]
-fn most_vectors<S: Simd>() -> usize {
-    if many_registers::<S>() {
-        MOST_VECTORS
-    } else {
-        2
-    }
-}
-
-/// The rows of a tile.
-#[inline(always)]
-fn height<S: Simd>() -> usize {
-    if many_registers::<S>() { 8 } else { 6 }
-}
+/// Elements of the panels that tiles beside each other are multiplied with: they stay in a near cache.
+pub(super) const NEAREST: usize = 1 << 14;
 
 /// One side of a product, packed: panels of a few rows (or columns), term after term.
 #[derive(Clone, Copy)]
@@ -114,6 +46,8 @@ pub(super) enum Columns<'a, T> {
     Lines(&'a [T], usize, &'a mut [T]),
     /// One panel of two whole vectors or more, and place for it: it is written as those of lines are.
     Pieces(Pieces<'a, T>, &'a mut [T]),
+    /// Whole panels of two vectors or more and of few terms, which are read where they lie.
+    Places(&'a [Pieces<'a, T>]),
 }
 
 /// A block of the result, and what goes into it.
@@ -164,11 +98,13 @@ impl<T: Lanes> WithSimd for Block<'_, '_, T> {
             origin,
             add,
         };
+        if let Columns::Places(pieces) = b {
+            return tiles.bands(simd, 0, columns, Beside::Pieces(pieces));
+        }
         let by_rows = matches!(b, Columns::Lines(..)) && terms <= SHORT;
-        let across = if by_rows {
-            columns.len().max(size)
-        } else {
-            size
+        let across = match by_rows {
+            true => (NEAREST / terms / size).max(1) * size,
+            false => size,
         };
         for from in columns.clone().step_by(across) {
             let strip = from..(from + across).min(columns.end);
@@ -184,9 +120,19 @@ impl<T: Lanes> WithSimd for Block<'_, '_, T> {
                 Columns::Packed(b, _) => b.panel(from, size, terms),
                 Columns::Lines(.., panels) => &panels[at..],
                 Columns::Pieces(_, panel) => panel,
+                Columns::Places(_) => &[],
             };
-            let next = if by_rows { (&[][..], 0) } else { next };
-            tiles.strip(simd, done, strip, panels, next);
+            if !by_rows {
+                tiles.strip(simd, done, strip, panels, next);
+                continue;
+            }
+            let whole = strip.len() / size;
+            let middle = strip.start + whole * size;
+            let (panels, last) = panels.split_at(whole * size * terms);
+            let panels = Beside::Panels(panels, size * terms);
+            tiles.bands(simd, done.min(whole), strip.start..middle, panels);
+            let skip = done.saturating_sub(whole);
+            tiles.strip(simd, skip, middle..strip.end, last, next);
         }
     }
 }
@@ -288,6 +234,7 @@ impl<'c, T: Lanes> Tiles<'_, '_, 'c, T> {
                 }
                 (true, (&[], 0))
             }
+            Columns::Places(_) => (false, (&[], 0)),
         }
     }
 
@@ -317,6 +264,31 @@ impl<'c, T: Lanes> Tiles<'_, '_, 'c, T> {
             }
         }
     }
+
+    /// As [`Self::strip`], for whole panels of few terms: what holds for all tiles of some rows is asked once.
+    #[inline(always)]
+    fn bands<S: Simd>(&mut self, simd: S, first: usize, columns: Range<usize>, right: Beside<T>) {
+        let height = height::<S>();
+        for (i, row) in (0..self.rows.len()).step_by(height).enumerate() {
+            let rows = (self.rows.len() - row).min(height);
+            let skip = if i == 0 { first } else { 0 };
+            let column = self.origin[1] + columns.start - self.columns.start;
+            let band = Band {
+                a: self.a.panel(self.rows.start + row, rows, self.terms),
+                right: right.skip(skip),
+                target: self.target,
+                row: self.origin[0] + row,
+                columns: column + skip * self.size..column + columns.len(),
+                add: self.add,
+            };
+            match self.size / T::lanes::<S>() {
+                1 => band.of_rows::<S, 1>(simd, rows),
+                2 => band.of_rows::<S, 2>(simd, rows),
+                _ if many_registers::<S>() => band.of_rows::<S, 3>(simd, rows),
+                _ => {}
+            }
+        }
+    }
 }
 
 /// Some rows of the result, of the columns of a panel.
@@ -335,18 +307,7 @@ impl<'a, T: Lanes> Tile<'a, '_, '_, T> {
     /// A tile of up to `N` vectors a row.
     #[inline(always)]
     fn of_rows<S: Simd, const N: usize>(self, simd: S, rows: usize, panel: &[T], vectors: usize) {
-        macro_rules! tile {
-            ($($R:literal)+) => {
-                match rows {
-                    $($R => return self.panel::<S, $R, N>(simd, panel, vectors),)+
-                    _ => {}
-                }
-            };
-        }
-        if many_registers::<S>() {
-            tile!(7 8);
-        }
-        tile!(1 2 3 4 5 6);
+        rows!(S, rows, R => self.panel::<S, R, N>(simd, panel, vectors));
     }
 
     /// A tile of `N` whole vectors a row.
@@ -358,18 +319,7 @@ impl<'a, T: Lanes> Tile<'a, '_, '_, T> {
         terms: impl Iterator<Item = [T::Vector<S>; N]>,
         panel: &mut [T],
     ) {
-        macro_rules! tile {
-            ($($R:literal)+) => {
-                match rows {
-                    $($R => return self.lines::<S, $R, N>(simd, terms, panel),)+
-                    _ => {}
-                }
-            };
-        }
-        if many_registers::<S>() {
-            tile!(7 8);
-        }
-        tile!(1 2 3 4 5 6);
+        rows!(S, rows, R => self.lines::<S, R, N>(simd, terms, panel));
     }
 
     /// A tile of `R` rows and up to `N` of the vectors that a panel has for each term.
@@ -444,27 +394,11 @@ impl<'a, T: Lanes> Tile<'a, '_, '_, T> {
     fn put<S: Simd, const N: usize, const R: usize>(self, simd: S, sums: [[T::Vector<S>; N]; R]) {
         let [row, column] = self.at;
         let outs = self.target.rows::<R>(row, column..column + self.width);
-        if self.width < N * T::lanes::<S>() {
-            for (out, sums) in outs.into_iter().zip(&sums) {
-                write(simd, sums, out, self.add);
-            }
-        } else if self.add {
-            for i in 0..R {
-                for (v, out) in T::vectors_mut::<S>(outs[i])
-                    .0
-                    .iter_mut()
-                    .take(N)
-                    .enumerate()
-                {
-                    *out = T::add_vectors(simd, *out, sums[i][v]);
-                }
-            }
-        } else {
-            for i in 0..R {
-                if let Some(out) = T::vectors_mut::<S>(outs[i]).0.first_chunk_mut() {
-                    *out = sums[i];
-                }
-            }
+        if self.width == N * T::lanes::<S>() {
+            return put_whole(simd, sums, outs, self.add);
+        }
+        for i in 0..R {
+            write(simd, &sums[i], outs[i], self.add);
         }
     }
 }
@@ -497,7 +431,7 @@ fn add_terms<T: Lanes, S: Simd, const R: usize, const N: usize, const ASK: bool>
 /// Adds the products of a term: of an element for each row and a few vectors.
 #[inline(always)]
 #[allow(clippy::needless_range_loop)] // so that the sums stay in registers
-fn add_term<T: Lanes, S: Simd, const R: usize, const N: usize>(
+pub(super) fn add_term<T: Lanes, S: Simd, const R: usize, const N: usize>(
     simd: S,
     a: &[T; R],
     b: &[T::Vector<S>; N],
