@@ -11,7 +11,7 @@ use super::pack::pack_left;
 use super::part::{Part, parts_for};
 use super::pieces::Pieces;
 use super::size::TileSize;
-use super::tile::{Block, Columns, NEAREST, SHORT, Side};
+use super::tile::{Block, Columns, NEAR, SHORT, Side};
 use super::{How, Lanes, Left, Matrix, Panels, Right, few};
 use crate::kernel::scratch::{or_refuse, with_scratch};
 use crate::limits::{self, Share};
@@ -19,9 +19,6 @@ use crate::limits::{self, Share};
 /// Rows of the left side, and columns of the right, that lie in the second cache.
 const ROWS: usize = 240;
 const COLUMNS: usize = 256;
-
-/// Elements of the right side that lie in a near cache, for few rows of the left.
-const NEAR: usize = 1 << 14;
 
 /// Elements of the left side that are packed at a time: where the right side is packed already, what the
 /// second cache holds, otherwise more, for the right side is packed anew for each part.
@@ -138,6 +135,7 @@ pub(super) fn run<T: Lanes>(
         Right::Matrix(_) => tile = tile.across(n),
     }
     let whole = |columns: usize| (columns / tile.columns).max(1) * tile.columns;
+    let near = whole(NEAR / tile.terms(k)).min(whole(COLUMNS));
     let in_pieces = |panels: &dyn Panels<T>| {
         k <= SHORT && panels.pieces(0..tile.columns.min(n), tile.lanes).is_some()
     };
@@ -158,9 +156,9 @@ pub(super) fn run<T: Lanes>(
         // Panels that few rows are multiplied with stay in a near cache. So does one that is written just
         // before, where the rows are not so many that they come from far away for each.
         strip: match b {
-            Right::Panels(panels) if in_pieces(panels) => whole(COLUMNS.min(NEAREST / k)),
+            Right::Panels(panels) if in_pieces(panels) => near,
             Right::Panels(_) if m <= ROWS => tile.columns,
-            _ if m <= 2 * tile.rows => whole(NEAR / tile.terms(k)).min(whole(COLUMNS)),
+            _ if m <= 2 * tile.rows => near,
             _ => whole(COLUMNS),
         },
         n,

@@ -16,8 +16,9 @@ use crate::kernel::simd::{is_amd, prefetch};
 /// to do for a tile beside its sums counts, and much of it can be done for a [`Band`] at once.
 pub(crate) const SHORT: usize = 160;
 
-/// Elements of the panels that tiles beside each other are multiplied with: they stay in a near cache.
-pub(super) const NEAREST: usize = 1 << 14;
+/// Elements of panels of the right side that stay in a near cache: those that few rows of the left are multiplied
+/// with, or tiles beside each other.
+pub(super) const NEAR: usize = 1 << 14;
 
 /// One side of a product, packed: panels of a few rows (or columns), term after term.
 #[derive(Clone, Copy)]
@@ -103,7 +104,7 @@ impl<T: Lanes> WithSimd for Block<'_, '_, T> {
         }
         let by_rows = matches!(b, Columns::Lines(..)) && terms <= SHORT;
         let across = match by_rows {
-            true => (NEAREST / terms / size).max(1) * size,
+            true => (NEAR / terms / size).max(1) * size,
             false => size,
         };
         for from in columns.clone().step_by(across) {
