@@ -21,8 +21,19 @@ pub(super) struct Ahead<'a, T> {
     stride: usize,
     /// Elements between places.
     across: usize,
-    /// Whether all is asked for by this tile alone, term by term.
-    all: bool,
+    /// How much of all this tile asks for.
+    share: Share,
+}
+
+/// How much of what is read next a tile asks for.
+#[derive(Clone, Copy)]
+enum Share {
+    /// Nothing: that was done for all of it.
+    None,
+    /// A few places each time.
+    Some,
+    /// All, term by term.
+    All,
 }
 
 impl<'a, T> Ahead<'a, T> {
@@ -60,14 +71,14 @@ impl<'a, T> Ahead<'a, T> {
                 next: 0,
                 stride: next,
                 across,
-                all,
+                share: if all { Share::All } else { Share::Some },
             },
             _ => Self {
                 data: &[],
                 next: 0,
                 stride: 0,
                 across: 0,
-                all: false,
+                share: Share::None,
             },
         }
     }
@@ -75,12 +86,14 @@ impl<'a, T> Ahead<'a, T> {
     /// Asks for what is due before the next [`TERMS`] terms, of `N` vectors each.
     #[inline(always)]
     pub(super) fn ask<const N: usize>(&mut self) {
-        if self.all {
-            for _ in 0..TERMS {
-                self.places::<N>();
+        match self.share {
+            Share::None => {}
+            Share::Some => self.places::<PLACES>(),
+            Share::All => {
+                for _ in 0..TERMS {
+                    self.places::<N>();
+                }
             }
-        } else {
-            self.places::<PLACES>();
         }
     }
 

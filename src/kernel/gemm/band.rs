@@ -14,19 +14,16 @@ use crate::kernel::simd::prefetch;
 /// What tiles beside each other are multiplied with.
 #[derive(Clone, Copy)]
 pub(super) enum Beside<'a, T> {
-    /// Panels, and the elements of each.
-    Panels(&'a [T], usize),
+    /// Panels, the elements from one to the next, and those of each.
+    Panels(&'a [T], usize, usize),
     /// Vectors that are read where they lie.
     Pieces(&'a [Pieces<'a, T>]),
 }
 
-impl<T> Beside<'_, T> {
-    /// All but the first few.
-    pub(super) fn skip(self, first: usize) -> Self {
-        match self {
-            Self::Panels(data, panel) => Self::Panels(&data[first * panel..], panel),
-            Self::Pieces(all) => Self::Pieces(&all[first..]),
-        }
+impl<'a, T> Beside<'a, T> {
+    /// The first `count` panels of `size` elements each; from one to the next it is `pitch`.
+    pub(super) fn panels(data: &'a [T], [count, pitch, size]: [usize; 3]) -> Self {
+        Self::Panels(&data[..(count - 1) * pitch + size], pitch, size)
     }
 }
 
@@ -57,8 +54,9 @@ impl<T: Lanes> Band<'_, '_, '_, T> {
         let a = self.a.as_chunks::<R>().0;
         let mut rest = self.target.rows::<R>(self.row, self.columns);
         match self.right {
-            Beside::Panels(data, panel) => {
-                for panel in data.chunks_exact(panel) {
+            Beside::Panels(data, pitch, size) => {
+                for panel in data.chunks(pitch) {
+                    let panel = &panel[..size];
                     let terms = T::vectors::<S>(panel).0.as_chunks::<N>().0.iter().copied();
                     tile(simd, a, terms, &mut rest, self.add);
                 }

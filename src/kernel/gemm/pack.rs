@@ -253,7 +253,7 @@ impl<T: Lanes> Panels<T> for Matrix<'_, T> {
         let (front, rest) = panels.split_at_mut(whole * pitch);
         let middle = columns.start + whole * width;
         if self.column_stride == 1 {
-            let strip = Strip {
+            let cut = Cut {
                 matrix: *self,
                 rows: rows.clone(),
                 columns: columns.start..middle,
@@ -261,7 +261,7 @@ impl<T: Lanes> Panels<T> for Matrix<'_, T> {
                 pitch,
                 panels: front,
             };
-            dispatch(crate::kernel::simd::arch(), strip);
+            dispatch(crate::kernel::simd::arch(), cut);
         } else {
             for (i, panel) in front.chunks_mut(pitch).enumerate() {
                 let start = columns.start + i * width;
@@ -277,7 +277,7 @@ impl<T: Lanes> Panels<T> for Matrix<'_, T> {
 }
 
 /// Rows of a matrix, cut into whole panels.
-struct Strip<'a, 'b, T> {
+struct Cut<'a, 'b, T> {
     matrix: Matrix<'a, T>,
     rows: Range<usize>,
     columns: Range<usize>,
@@ -290,7 +290,7 @@ struct Strip<'a, 'b, T> {
 /// Rows ahead of which memory is asked for.
 const AHEAD: usize = 8;
 
-impl<T: Lanes> WithSimd for Strip<'_, '_, T> {
+impl<T: Lanes> WithSimd for Cut<'_, '_, T> {
     type Output = ();
 
     #[inline(always)]

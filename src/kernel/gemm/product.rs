@@ -11,7 +11,7 @@ use super::pack::pack_left;
 use super::part::{Part, parts_for};
 use super::pieces::Pieces;
 use super::size::TileSize;
-use super::tile::{Block, Columns, NEAR, SHORT, Side};
+use super::tile::{Block, Columns, NEAR, SHORT, Side, Strip};
 use super::{How, Lanes, Left, Matrix, Panels, Right, few};
 use crate::kernel::scratch::{or_refuse, with_scratch};
 use crate::limits::{self, Share};
@@ -300,13 +300,13 @@ impl<T: Lanes> Plan<'_, T> {
                         };
                         let next = b.data.get(column * b.depth + term * width..);
                         let b = Side { first, ..b };
-                        let b = Columns::Packed(b, (next.unwrap_or_default(), width));
+                        let b = Strip::Packed(b, (next.unwrap_or_default(), width)).into();
                         self.block(a, b, 0, [first, count], &columns, &mut part);
                     }
                     Source::Lines(b) => {
                         with_scratch(size, |memory: &mut [T]| {
                             let lines = &b.data[first * b.row_stride + columns.start..];
-                            let b = Columns::Lines(lines, b.row_stride, memory);
+                            let b = Strip::Lines(lines, b.row_stride, memory).into();
                             self.block(a, b, columns.start, [first, count], &columns, &mut part);
                         });
                     }
@@ -319,7 +319,7 @@ impl<T: Lanes> Plan<'_, T> {
                         match &pieces[..] {
                             [_, ..] if count <= SHORT => block(Columns::Places(&pieces)),
                             [pieces] => with_scratch(size, |memory: &mut [T]| {
-                                block(Columns::Pieces(*pieces, memory));
+                                block(Strip::Pieces(*pieces, memory).into());
                             }),
                             _ => {
                                 // Panels a power of two from each other would share places in the cache.
@@ -333,7 +333,7 @@ impl<T: Lanes> Plan<'_, T> {
                                         depth * width,
                                         memory,
                                     );
-                                    block(Columns::Packed(written(memory, depth), (&[], 0)));
+                                    block(Strip::Packed(written(memory, depth), (&[], 0)).into());
                                 });
                             }
                         }
@@ -386,17 +386,19 @@ impl<T: Lanes> Plan<'_, T> {
         for from in all.clone().step_by(rows) {
             // The first rows write the panels that the others read.
             let b = match &mut b {
-                Columns::Packed(side, next) => Columns::Packed(*side, *next),
-                Columns::Lines(data, stride, panels) if from == all.start => {
-                    Columns::Lines(data, *stride, panels)
-                }
-                Columns::Pieces(pieces, panel) if from == all.start => {
-                    Columns::Pieces(*pieces, panel)
-                }
                 Columns::Places(pieces) => Columns::Places(pieces),
-                Columns::Lines(_, _, panels) | Columns::Pieces(_, panels) => {
-                    Columns::Packed(written(panels, count), (&[], 0))
-                }
+                Columns::Strip(strip) => Columns::Strip(match strip {
+                    Strip::Packed(side, next) => Strip::Packed(*side, *next),
+                    Strip::Lines(data, stride, panels) if from == all.start => {
+                        Strip::Lines(data, *stride, panels)
+                    }
+                    Strip::Pieces(pieces, panel) if from == all.start => {
+                        Strip::Pieces(*pieces, panel)
+                    }
+                    Strip::Lines(_, _, panels) | Strip::Pieces(_, panels) => {
+                        Strip::Packed(written(panels, count), (&[], 0))
+                    }
+                }),
             };
             let block = Block {
                 a,

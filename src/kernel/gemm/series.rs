@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::lanes::dispatch;
 use super::size::TileSize;
 use super::target::Target;
-use super::tile::{Block, Columns, Side};
+use super::tile::{Block, Side, Strip};
 use crate::kernel::scratch::{Kept, or_refuse};
 
 /// Matrices of the same size, the left sides of as many products. The panels with the same rows of
@@ -115,14 +115,15 @@ impl PackedSeries {
                     first: 0,
                 },
                 rows: 0..count,
-                b: Columns::Packed(
+                b: Strip::Packed(
                     Side {
                         data: right,
                         depth: self.columns,
                         first: 0,
                     },
                     after,
-                ),
+                )
+                .into(),
                 columns: 0..columns,
                 width,
                 terms: self.columns,

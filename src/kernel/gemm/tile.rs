@@ -31,15 +31,29 @@ pub(super) struct Side<'a, T> {
 }
 
 impl<'a, T> Side<'a, T> {
-    /// `count` terms of the panel whose first row (or column) is `start`, `size` elements each.
+    /// What begins with the panel whose first row (or column) is `start`, of `size` elements for each term.
+    #[inline(always)]
+    fn from(&self, start: usize, size: usize) -> &'a [T] {
+        &self.data[start * self.depth + self.first * size..]
+    }
+
+    /// `count` terms of this panel.
     #[inline(always)]
     fn panel(&self, start: usize, size: usize, count: usize) -> &'a [T] {
-        &self.data[start * self.depth + self.first * size..][..count * size]
+        &self.from(start, size)[..count * size]
     }
 }
 
 /// The right side of a block.
 pub(super) enum Columns<'a, T> {
+    /// Panels, or what they are made of.
+    Strip(Strip<'a, T>),
+    /// Whole panels of two vectors or more and of few terms, which are read where they lie.
+    Places(&'a [Pieces<'a, T>]),
+}
+
+/// Panels of the right side that follow each other.
+pub(super) enum Strip<'a, T> {
     /// Panels, and what is read after them, the part for each term so far from that for the next.
     Packed(Side<'a, T>, (&'a [T], usize)),
     /// The first element of the block in a matrix whose rows lie in one piece each, the stride of
@@ -47,8 +61,12 @@ pub(super) enum Columns<'a, T> {
     Lines(&'a [T], usize, &'a mut [T]),
     /// One panel of two whole vectors or more, and place for it: it is written as those of lines are.
     Pieces(Pieces<'a, T>, &'a mut [T]),
-    /// Whole panels of two vectors or more and of few terms, which are read where they lie.
-    Places(&'a [Pieces<'a, T>]),
+}
+
+impl<'a, T> From<Strip<'a, T>> for Columns<'a, T> {
+    fn from(strip: Strip<'a, T>) -> Self {
+        Self::Strip(strip)
+    }
 }
 
 /// A block of the result, and what goes into it.
@@ -81,7 +99,7 @@ impl<T: Lanes> WithSimd for Block<'_, '_, T> {
         let Self {
             a,
             rows,
-            mut b,
+            b,
             columns,
             width: size,
             terms,
@@ -99,41 +117,48 @@ impl<T: Lanes> WithSimd for Block<'_, '_, T> {
             origin,
             add,
         };
-        if let Columns::Places(pieces) = b {
-            return tiles.bands(simd, 0, columns, Beside::Pieces(pieces));
-        }
-        let by_rows = matches!(b, Columns::Lines(..)) && terms <= SHORT;
+        let mut strip = match b {
+            Columns::Strip(strip) => strip,
+            Columns::Places(pieces) => {
+                return tiles.bands(simd, false, columns, Beside::Pieces(pieces));
+            }
+        };
+        let by_rows = terms <= SHORT
+            && match strip {
+                Strip::Lines(..) => true,
+                // Few rows wait for panels from far away, which tiles above each other ask for.
+                Strip::Packed(..) => tiles.rows.len() > 2 * height::<S>(),
+                Strip::Pieces(..) => false,
+            };
         let across = match by_rows {
             true => (NEAR / terms / size).max(1) * size,
             false => size,
         };
         for from in columns.clone().step_by(across) {
-            let strip = from..(from + across).min(columns.end);
-            let mut done = 0;
+            let some = from..(from + across).min(columns.end);
+            let whole = if by_rows { some.len() / size } else { 0 };
+            let middle = from + whole * size;
+            // Whether the first tiles of whole panels are done, and the first of the last panel.
+            let (mut done, mut last) = (false, false);
             let mut next = (&[][..], 0);
-            for j in strip.clone().step_by(size) {
-                let first;
-                (first, next) = tiles.first(simd, j, &mut b);
-                done += usize::from(first);
+            for j in some.clone().step_by(size) {
+                (last, next) = tiles.first(simd, j, &mut strip);
+                done |= last;
             }
             let at = (from - columns.start) * terms;
-            let panels = match &b {
-                Columns::Packed(b, _) => b.panel(from, size, terms),
-                Columns::Lines(.., panels) => &panels[at..],
-                Columns::Pieces(_, panel) => panel,
-                Columns::Places(_) => &[],
+            let (panels, pitch) = match &strip {
+                Strip::Packed(b, _) => (b.from(from, size), b.depth * size),
+                Strip::Lines(.., panels) => (&panels[at..], terms * size),
+                Strip::Pieces(_, panel) => (&panel[..], terms * size),
             };
-            if !by_rows {
-                tiles.strip(simd, done, strip, panels, next);
-                continue;
+            if whole > 0 {
+                let panels = Beside::panels(panels, [whole, pitch, terms * size]);
+                tiles.bands(simd, done, from..middle, panels);
             }
-            let whole = strip.len() / size;
-            let middle = strip.start + whole * size;
-            let (panels, last) = panels.split_at(whole * size * terms);
-            let panels = Beside::Panels(panels, size * terms);
-            tiles.bands(simd, done.min(whole), strip.start..middle, panels);
-            let skip = done.saturating_sub(whole);
-            tiles.strip(simd, skip, middle..strip.end, last, next);
+            if middle < some.end {
+                let panel = &panels[whole * pitch..][..terms * size];
+                tiles.column(simd, last, middle, panel, next);
+            }
         }
     }
 }
@@ -185,11 +210,11 @@ impl<'c, T: Lanes> Tiles<'_, '_, 'c, T> {
         &mut self,
         simd: S,
         j: usize,
-        b: &mut Columns<'b, T>,
+        strip: &mut Strip<'b, T>,
     ) -> (bool, (&'b [T], usize)) {
         let (size, terms, columns) = (self.size, self.terms, self.columns.clone());
-        match b {
-            Columns::Packed(b, after) => {
+        match strip {
+            Strip::Packed(b, after) => {
                 let next = if j + size < columns.end {
                     (b.panel(j + size, size, terms), size)
                 } else {
@@ -197,7 +222,7 @@ impl<'c, T: Lanes> Tiles<'_, '_, 'c, T> {
                 };
                 (false, next)
             }
-            Columns::Lines(data, stride, panels) => {
+            Strip::Lines(data, stride, panels) => {
                 let at = (j - columns.start) * terms;
                 let panel = &mut panels[at..at + terms * size];
                 let lines = &data[j - columns.start..];
@@ -224,7 +249,7 @@ impl<'c, T: Lanes> Tiles<'_, '_, 'c, T> {
                 };
                 (done, next)
             }
-            Columns::Pieces(pieces, panel) => {
+            Strip::Pieces(pieces, panel) => {
                 let (tile, rows) = self.tile::<S>(0, j, (&[], 0));
                 match size / T::lanes::<S>() {
                     2 => tile.of_lines::<S, 2>(simd, rows, pieces.terms::<S, 2>(simd), panel),
@@ -235,51 +260,39 @@ impl<'c, T: Lanes> Tiles<'_, '_, 'c, T> {
                 }
                 (true, (&[], 0))
             }
-            Columns::Places(_) => (false, (&[], 0)),
         }
     }
 
-    /// The tiles of some columns, whose panels follow each other, row by row; of the first row those from one
-    /// on.
+    /// The tiles above each other that are multiplied with a panel, all but the first if that is `done`.
     #[inline(always)]
-    fn strip<S: Simd>(
-        &mut self,
-        simd: S,
-        first: usize,
-        columns: Range<usize>,
-        panels: &[T],
-        next: (&[T], usize),
-    ) {
+    fn column<S: Simd>(&mut self, simd: S, done: bool, j: usize, panel: &[T], next: (&[T], usize)) {
         let vectors = self.size / T::lanes::<S>();
-        for i in 0..self.rows.len().div_ceil(height::<S>()) {
-            let skip = if i == 0 { first } else { 0 };
-            for k in skip..columns.len().div_ceil(self.size) {
-                let panel = &panels[k * self.size * self.terms..][..self.size * self.terms];
-                let (tile, rows) = self.tile::<S>(i, columns.start + k * self.size, next);
-                match tile.width.div_ceil(T::lanes::<S>()) {
-                    1 => tile.of_rows::<S, 1>(simd, rows, panel, vectors),
-                    2 => tile.of_rows::<S, 2>(simd, rows, panel, vectors),
-                    _ if many_registers::<S>() => tile.of_rows::<S, 3>(simd, rows, panel, vectors),
-                    _ => {}
-                }
+        for i in usize::from(done)..self.rows.len().div_ceil(height::<S>()) {
+            let (tile, rows) = self.tile::<S>(i, j, next);
+            match tile.width.div_ceil(T::lanes::<S>()) {
+                1 => tile.of_rows::<S, 1>(simd, rows, panel, vectors),
+                2 => tile.of_rows::<S, 2>(simd, rows, panel, vectors),
+                _ if many_registers::<S>() => tile.of_rows::<S, 3>(simd, rows, panel, vectors),
+                _ => {}
             }
         }
     }
 
-    /// As [`Self::strip`], for whole panels of few terms: what holds for all tiles of some rows is asked once.
+    /// The tiles of some columns, of whole panels of few terms, row by row, all but the first row if that is
+    /// `done`: what holds for all tiles of some rows is asked once.
     #[inline(always)]
-    fn bands<S: Simd>(&mut self, simd: S, first: usize, columns: Range<usize>, right: Beside<T>) {
+    fn bands<S: Simd>(&mut self, simd: S, done: bool, columns: Range<usize>, right: Beside<T>) {
         let height = height::<S>();
-        for (i, row) in (0..self.rows.len()).step_by(height).enumerate() {
+        let column = self.origin[1] + columns.start - self.columns.start;
+        let first = if done { height } else { 0 };
+        for row in (first..self.rows.len()).step_by(height) {
             let rows = (self.rows.len() - row).min(height);
-            let skip = if i == 0 { first } else { 0 };
-            let column = self.origin[1] + columns.start - self.columns.start;
             let band = Band {
                 a: self.a.panel(self.rows.start + row, rows, self.terms),
-                right: right.skip(skip),
+                right,
                 target: self.target,
                 row: self.origin[0] + row,
-                columns: column + skip * self.size..column + columns.len(),
+                columns: column..column + columns.len(),
                 add: self.add,
             };
             match self.size / T::lanes::<S>() {
@@ -337,11 +350,14 @@ impl<'a, T: Lanes> Tile<'a, '_, '_, T> {
         if vectors == N {
             let (all_a, rest_a) = a.as_chunks::<TERMS>();
             let (all_b, rest_b) = b.as_chunks::<N>().0.as_chunks::<TERMS>();
-            // One row waits for memory, which a processor of AMD brings as fast as it can by itself.
             if R == 1 && is_amd() {
-                add_terms::<T, S, R, N, false>(simd, all_a, all_b, ahead, &mut sums);
+                // One row waits for memory, which a processor of AMD brings as fast as it can by itself.
+                add_terms::<T, S, R, N, false, false>(simd, all_a, all_b, ahead, &mut sums);
+            } else if many_registers::<S>() {
+                add_terms::<T, S, R, N, true, true>(simd, all_a, all_b, ahead, &mut sums);
             } else {
-                add_terms::<T, S, R, N, true>(simd, all_a, all_b, ahead, &mut sums);
+                // Panels of few vectors are in the first cache, or come there by themselves.
+                add_terms::<T, S, R, N, true, false>(simd, all_a, all_b, ahead, &mut sums);
             }
             (a, b) = (rest_a, rest_b.as_flattened());
         }
@@ -405,10 +421,17 @@ impl<'a, T: Lanes> Tile<'a, '_, '_, T> {
 }
 
 /// Adds the products of several terms at a time, so that there is little else to do but to multiply and to
-/// add: on processors whose threads share a core, every instruction costs. Where they are to be asked for
-/// (`ASK`), panels are, before they are read.
+/// add: on processors whose threads share a core, every instruction costs. Where they are to be asked for,
+/// panels are, before they are read, the next ones (`AHEAD`) and these (`SOON`).
 #[inline(always)]
-fn add_terms<T: Lanes, S: Simd, const R: usize, const N: usize, const ASK: bool>(
+fn add_terms<
+    T: Lanes,
+    S: Simd,
+    const R: usize,
+    const N: usize,
+    const AHEAD: bool,
+    const SOON: bool,
+>(
     simd: S,
     a: &[[[T; R]; TERMS]],
     b: &[[[T::Vector<S>; N]; TERMS]],
@@ -416,12 +439,14 @@ fn add_terms<T: Lanes, S: Simd, const R: usize, const N: usize, const ASK: bool>
     sums: &mut [[T::Vector<S>; N]; R],
 ) {
     for (a, b) in a.iter().zip(b) {
-        if ASK {
+        if AHEAD {
             ahead.ask::<N>();
+        }
+        if SOON {
             soon(a);
         }
         for (a, b) in a.iter().zip(b) {
-            if ASK {
+            if SOON {
                 soon(std::array::from_ref(b));
             }
             add_term(simd, a, b, sums);

@@ -9,7 +9,7 @@ use super::part::parts_for;
 use super::product::SMALL;
 use super::size::TileSize;
 use super::target::Target;
-use super::tile::{Block, Columns, Side};
+use super::tile::{Block, Side, Strip};
 use super::{Lanes, Matrix, PackedRight, Panels};
 use crate::kernel::scratch::with_scratch;
 use crate::limits::Share;
@@ -95,13 +95,14 @@ pub(crate) fn product_turned<T: Lanes>(
                             first,
                         },
                         rows: 0..n,
-                        b: Columns::Packed(
+                        b: Strip::Packed(
                             Side {
                                 first,
                                 ..turned.side()
                             },
                             (&[], 0),
-                        ),
+                        )
+                        .into(),
                         columns: first_row..first_row + height,
                         width: tile.columns,
                         terms: terms.min(k - first),
