@@ -10,8 +10,10 @@ pub(super) const TERMS: usize = 4;
 /// in few places, and the tiles themselves need them.
 const PLACES: usize = 2;
 
-/// What is read after a panel of the right side, asked for while the tiles above each other are
-/// multiplied with it.
+/// Tiles that ask for the same places of different terms, where these are far from each other.
+const PARTS: usize = TERMS / PLACES;
+
+/// What a tile asks for of what is read after a panel of the right side, while it is multiplied with that.
 #[derive(Clone, Copy)]
 pub(super) struct Ahead<'a, T> {
     data: &'a [T],
@@ -36,13 +38,26 @@ enum Share {
     All,
 }
 
-impl<'a, T> Ahead<'a, T> {
-    /// The share of tile `i` of so many. `data` has `width` elements for each term, of so many vectors;
-    /// from one term to the next it is `stride` elements.
+/// What is read after a panel, and how it is shared by the tiles that are multiplied with this panel.
+#[derive(Clone, Copy)]
+pub(super) struct Next<'a, T> {
+    data: &'a [T],
+    /// The tiles that ask for something.
+    shares: usize,
+    share: Share,
+    /// Elements from the first place of a tile to that of the next one, and to that [`PARTS`] tiles on.
+    apart: [usize; 2],
+    stride: usize,
+    across: usize,
+}
+
+impl<'a, T> Next<'a, T> {
+    /// What so many `tiles` share. `data` has `width` elements for each term, of so many vectors; from one
+    /// term to the next it is `stride` elements.
     #[inline(always)]
     pub(super) fn new(
         (data, stride): (&'a [T], usize),
-        [i, tiles]: [usize; 2],
+        tiles: usize,
         [terms, width, vectors]: [usize; 3],
     ) -> Self {
         let line = width / vectors;
@@ -54,26 +69,51 @@ impl<'a, T> Ahead<'a, T> {
             TERMS * (vectors + 1)
         };
         let shares = lines.div_ceil(PLACES);
-        let all = tiles < shares && (tiles <= vectors || !packed);
-        let (shares, from, next, across) = if all {
-            (1, 0, stride, line)
+        if tiles < shares && (tiles <= vectors || !packed) {
+            Self {
+                data,
+                shares: 1,
+                share: Share::All,
+                apart: [0, 0],
+                stride,
+                across: line,
+            }
         } else if packed {
             let next = PLACES * line;
-            (shares, i * (terms / TERMS) * next, next, line)
+            let apart = terms / TERMS * next;
+            Self {
+                data,
+                shares,
+                share: Share::Some,
+                apart: [apart, PARTS * apart],
+                stride: next,
+                across: line,
+            }
         } else {
-            let parts = TERMS / PLACES;
-            let from = i / parts * line + i % parts * PLACES * stride;
-            (shares, from, TERMS * stride, stride)
-        };
-        match data.get(from..) {
-            Some(data) if i < shares => Self {
+            Self {
+                data,
+                shares,
+                share: Share::Some,
+                apart: [PLACES * stride, line],
+                stride: TERMS * stride,
+                across: stride,
+            }
+        }
+    }
+
+    /// What tile `i` asks for.
+    #[inline(always)]
+    pub(super) fn of(&self, i: usize) -> Ahead<'a, T> {
+        let from = i % PARTS * self.apart[0] + i / PARTS * self.apart[1];
+        match self.data.get(from..) {
+            Some(data) if i < self.shares => Ahead {
                 data,
                 next: 0,
-                stride: next,
-                across,
-                share: if all { Share::All } else { Share::Some },
+                stride: self.stride,
+                across: self.across,
+                share: self.share,
             },
-            _ => Self {
+            _ => Ahead {
                 data: &[],
                 next: 0,
                 stride: 0,
@@ -82,7 +122,9 @@ impl<'a, T> Ahead<'a, T> {
             },
         }
     }
+}
 
+impl<T> Ahead<'_, T> {
     /// Asks for what is due before the next [`TERMS`] terms, of `N` vectors each.
     #[inline(always)]
     pub(super) fn ask<const N: usize>(&mut self) {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
 
-use super::ahead::{Ahead, TERMS, soon};
+use super::ahead::{Ahead, Next, TERMS, soon};
 use super::band::{Band, Beside};
 use super::lanes::Lanes;
 use super::pieces::{Pieces, by_line};
@@ -140,9 +140,9 @@ impl<T: Lanes> WithSimd for Block<'_, '_, T> {
             let middle = from + whole * size;
             // Whether the first tiles of whole panels are done, and the first of the last panel.
             let (mut done, mut last) = (false, false);
-            let mut next = (&[][..], 0);
+            let mut after = (&[][..], 0);
             for j in some.clone().step_by(size) {
-                (last, next) = tiles.first(simd, j, &mut strip);
+                (last, after) = tiles.first(simd, j, &mut strip);
                 done |= last;
             }
             let at = (from - columns.start) * terms;
@@ -157,7 +157,7 @@ impl<T: Lanes> WithSimd for Block<'_, '_, T> {
             }
             if middle < some.end {
                 let panel = &panels[whole * pitch..][..terms * size];
-                tiles.column(simd, last, middle, panel, next);
+                tiles.column(simd, last, middle, panel, after);
             }
         }
     }
@@ -177,27 +177,33 @@ struct Tiles<'a, 't, 'c, T> {
 }
 
 impl<'c, T: Lanes> Tiles<'_, '_, 'c, T> {
+    /// How what is read `after` a panel is shared by the tiles above each other.
+    #[inline(always)]
+    fn next<'n, S: Simd>(&self, after: (&'n [T], usize)) -> Next<'n, T> {
+        let tiles = self.rows.len().div_ceil(height::<S>());
+        let vectors = self.size / T::lanes::<S>();
+        Next::new(after, tiles, [self.terms, self.size, vectors])
+    }
+
     /// The tile `i` of those that start with column `j`, and its rows.
     #[inline(always)]
     fn tile<'n, S: Simd>(
         &'n mut self,
         i: usize,
         j: usize,
-        next: (&'n [T], usize),
+        next: &Next<'n, T>,
     ) -> (Tile<'n, 'n, 'c, T>, usize) {
-        let (height, size) = (height::<S>(), self.size);
-        let tiles = self.rows.len().div_ceil(height);
+        let height = height::<S>();
         let rows = (self.rows.len() - i * height).min(height);
-        let vectors = size / T::lanes::<S>();
         let tile = Tile {
             a: self.a.panel(self.rows.start + i * height, rows, self.terms),
-            ahead: Ahead::new(next, [i, tiles], [self.terms, size, vectors]),
+            ahead: next.of(i),
             target: self.target,
             at: [
                 self.origin[0] + i * height,
                 self.origin[1] + j - self.columns.start,
             ],
-            width: (self.columns.end - j).min(size),
+            width: (self.columns.end - j).min(self.size),
             add: self.add,
         };
         (tile, rows)
@@ -215,28 +221,29 @@ impl<'c, T: Lanes> Tiles<'_, '_, 'c, T> {
         let (size, terms, columns) = (self.size, self.terms, self.columns.clone());
         match strip {
             Strip::Packed(b, after) => {
-                let next = if j + size < columns.end {
+                let after = if j + size < columns.end {
                     (b.panel(j + size, size, terms), size)
                 } else {
                     *after
                 };
-                (false, next)
+                (false, after)
             }
             Strip::Lines(data, stride, panels) => {
                 let at = (j - columns.start) * terms;
                 let panel = &mut panels[at..at + terms * size];
                 let lines = &data[j - columns.start..];
                 let width = (columns.end - j).min(size);
-                let next = (lines.get(size..).unwrap_or_default(), *stride);
+                let after = (lines.get(size..).unwrap_or_default(), *stride);
+                let next = self.next::<S>(after);
                 let lines = lines.chunks(*stride);
                 let done = match size / T::lanes::<S>() {
                     3 if many_registers::<S>() && width == size => {
-                        let (tile, rows) = self.tile::<S>(0, j, next);
+                        let (tile, rows) = self.tile::<S>(0, j, &next);
                         tile.of_lines::<S, 3>(simd, rows, by_line(lines), panel);
                         true
                     }
                     2 if width == size => {
-                        let (tile, rows) = self.tile::<S>(0, j, next);
+                        let (tile, rows) = self.tile::<S>(0, j, &next);
                         tile.of_lines::<S, 2>(simd, rows, by_line(lines), panel);
                         true
                     }
@@ -247,10 +254,11 @@ impl<'c, T: Lanes> Tiles<'_, '_, 'c, T> {
                         false
                     }
                 };
-                (done, next)
+                (done, after)
             }
             Strip::Pieces(pieces, panel) => {
-                let (tile, rows) = self.tile::<S>(0, j, (&[], 0));
+                let next = self.next::<S>((&[], 0));
+                let (tile, rows) = self.tile::<S>(0, j, &next);
                 match size / T::lanes::<S>() {
                     2 => tile.of_lines::<S, 2>(simd, rows, pieces.terms::<S, 2>(simd), panel),
                     _ if many_registers::<S>() => {
@@ -265,10 +273,18 @@ impl<'c, T: Lanes> Tiles<'_, '_, 'c, T> {
 
     /// The tiles above each other that are multiplied with a panel, all but the first if that is `done`.
     #[inline(always)]
-    fn column<S: Simd>(&mut self, simd: S, done: bool, j: usize, panel: &[T], next: (&[T], usize)) {
+    fn column<S: Simd>(
+        &mut self,
+        simd: S,
+        done: bool,
+        j: usize,
+        panel: &[T],
+        after: (&[T], usize),
+    ) {
+        let next = self.next::<S>(after);
         let vectors = self.size / T::lanes::<S>();
         for i in usize::from(done)..self.rows.len().div_ceil(height::<S>()) {
-            let (tile, rows) = self.tile::<S>(i, j, next);
+            let (tile, rows) = self.tile::<S>(i, j, &next);
             match tile.width.div_ceil(T::lanes::<S>()) {
                 1 => tile.of_rows::<S, 1>(simd, rows, panel, vectors),
                 2 => tile.of_rows::<S, 2>(simd, rows, panel, vectors),
@@ -317,7 +333,7 @@ struct Tile<'a, 't, 'c, T> {
     add: bool,
 }
 
-impl<'a, T: Lanes> Tile<'a, '_, '_, T> {
+impl<'t, T: Lanes> Tile<'_, 't, '_, T> {
     /// A tile of up to `N` vectors a row.
     #[inline(always)]
     fn of_rows<S: Simd, const N: usize>(self, simd: S, rows: usize, panel: &[T], vectors: usize) {
@@ -338,15 +354,11 @@ impl<'a, T: Lanes> Tile<'a, '_, '_, T> {
 
     /// A tile of `R` rows and up to `N` of the vectors that a panel has for each term.
     #[inline(always)]
-    fn panel<S: Simd, const R: usize, const N: usize>(
-        mut self,
-        simd: S,
-        panel: &[T],
-        vectors: usize,
-    ) {
+    fn panel<S: Simd, const R: usize, const N: usize>(self, simd: S, panel: &[T], vectors: usize) {
         let (mut a, mut b) = (self.a.as_chunks::<R>().0, T::vectors::<S>(panel).0);
         let mut sums = [[T::splat(simd, T::zeroed()); N]; R];
-        let ahead = self.ask::<R>();
+        let (ahead, add) = (self.ahead, self.add);
+        let outs = self.outs::<R>();
         if vectors == N {
             let (all_a, rest_a) = a.as_chunks::<TERMS>();
             let (all_b, rest_b) = b.as_chunks::<N>().0.as_chunks::<TERMS>();
@@ -367,13 +379,13 @@ impl<'a, T: Lanes> Tile<'a, '_, '_, T> {
             };
             add_term(simd, a, b, &mut sums);
         }
-        self.put(simd, sums);
+        put(simd, sums, outs, add);
     }
 
     /// A tile of `R` rows, whose panel of the right side is written on the way.
     #[inline(always)]
     fn lines<S: Simd, const R: usize, const N: usize>(
-        mut self,
+        self,
         simd: S,
         terms: impl Iterator<Item = [T::Vector<S>; N]>,
         panel: &mut [T],
@@ -381,7 +393,8 @@ impl<'a, T: Lanes> Tile<'a, '_, '_, T> {
         let a = self.a.as_chunks::<R>().0;
         let panel = T::vectors_mut::<S>(panel).0.as_chunks_mut::<N>().0;
         let mut sums = [[T::splat(simd, T::zeroed()); N]; R];
-        let mut ahead = self.ask::<R>();
+        let (mut ahead, add) = (self.ahead, self.add);
+        let outs = self.outs::<R>();
         for (l, ((a, out), b)) in a.iter().zip(panel).zip(terms).enumerate() {
             if l % TERMS == 0 {
                 ahead.ask::<N>();
@@ -390,33 +403,37 @@ impl<'a, T: Lanes> Tile<'a, '_, '_, T> {
             *out = b;
             add_term(simd, a, &b, &mut sums);
         }
-        self.put(simd, sums);
+        put(simd, sums, outs, add);
     }
 
-    /// Asks for the elements of the result.
+    /// The elements of the result, which are asked for.
     #[inline(always)]
-    fn ask<const R: usize>(&mut self) -> Ahead<'a, T> {
+    fn outs<const R: usize>(self) -> [&'t mut [T]; R] {
         let [row, column] = self.at;
-        for out in self.target.rows::<R>(row, column..column + self.width) {
+        let outs = self.target.rows::<R>(row, column..column + self.width);
+        for out in &outs {
             prefetch(out.as_ptr(), 0);
             prefetch(out.as_ptr(), self.width / 2);
             prefetch(out.as_ptr(), self.width - 1);
         }
-        self.ahead
+        outs
     }
+}
 
-    /// The sums become elements of the result.
-    #[inline(always)]
-    #[allow(clippy::needless_range_loop)] // so that the sums stay in registers
-    fn put<S: Simd, const N: usize, const R: usize>(self, simd: S, sums: [[T::Vector<S>; N]; R]) {
-        let [row, column] = self.at;
-        let outs = self.target.rows::<R>(row, column..column + self.width);
-        if self.width == N * T::lanes::<S>() {
-            return put_whole(simd, sums, outs, self.add);
-        }
-        for i in 0..R {
-            write(simd, &sums[i], outs[i], self.add);
-        }
+/// The sums become elements of the result.
+#[inline(always)]
+#[allow(clippy::needless_range_loop)] // so that the sums stay in registers
+fn put<T: Lanes, S: Simd, const N: usize, const R: usize>(
+    simd: S,
+    sums: [[T::Vector<S>; N]; R],
+    outs: [&mut [T]; R],
+    add: bool,
+) {
+    if outs[0].len() == N * T::lanes::<S>() {
+        return put_whole(simd, sums, outs, add);
+    }
+    for i in 0..R {
+        write(simd, &sums[i], outs[i], add);
     }
 }
 
