@@ -63,26 +63,33 @@ fn ask_after<const HINT: i32, T>(elements: &[T], bytes: usize) {
 pub(crate) trait Stream {
     /// Bytes between what is worked on and what is asked for, where one sequence of elements is read. Much
     /// more would wait for memory in places that other reads need.
-    const AHEAD: usize;
+    fn ahead() -> usize;
+
+    /// The same where several sequences are read side by side.
+    fn ahead_of_several() -> usize;
 
     /// Asks for what lies so many bytes after some elements.
     fn ask<T>(elements: &[T], bytes: usize);
 }
 
-/// [`Stream::AHEAD`] where several sequences are read side by side.
-pub(crate) const AHEAD_OF_SEVERAL: usize = 2048;
-
 /// A stream whose elements are asked for into the nearest cache.
 pub(crate) struct Near;
 
-/// Into the next one, for processors of AMD ([`is_amd`]), which have half of the bandwidth otherwise.
+/// Into the next one, for processors of AMD ([`is_amd`]), which have half of the bandwidth otherwise. Those
+/// without AVX-512 (up to Zen 3) foresee as far as is good: asked for more, they lose a sixth of it.
 pub(crate) struct Far;
 
 /// For loops that a processor foresees, or over what is near anyway.
 pub(crate) struct Foreseen;
 
 impl Stream for Near {
-    const AHEAD: usize = 2048;
+    fn ahead() -> usize {
+        2048
+    }
+
+    fn ahead_of_several() -> usize {
+        2048
+    }
 
     #[inline(always)]
     fn ask<T>(elements: &[T], bytes: usize) {
@@ -90,8 +97,25 @@ impl Stream for Near {
     }
 }
 
+impl Far {
+    /// So many bytes where a processor foresees less than is good, fewer elsewhere.
+    fn at_most(bytes: usize) -> usize {
+        match machine() {
+            #[cfg(target_arch = "x86_64")]
+            Arch::V4(_) => bytes,
+            _ => bytes.min(512),
+        }
+    }
+}
+
 impl Stream for Far {
-    const AHEAD: usize = 1024;
+    fn ahead() -> usize {
+        Self::at_most(1024)
+    }
+
+    fn ahead_of_several() -> usize {
+        Self::at_most(2048)
+    }
 
     #[inline(always)]
     fn ask<T>(elements: &[T], bytes: usize) {
@@ -100,7 +124,13 @@ impl Stream for Far {
 }
 
 impl Stream for Foreseen {
-    const AHEAD: usize = 0;
+    fn ahead() -> usize {
+        0
+    }
+
+    fn ahead_of_several() -> usize {
+        0
+    }
 
     #[inline(always)]
     fn ask<T>(_elements: &[T], _bytes: usize) {}

@@ -5,9 +5,7 @@ use std::marker::PhantomData;
 use pulp::NullaryFnOnce;
 
 use super::scalar::{Accumulator, Map, Pair, Scalar, two_sum};
-use crate::kernel::simd::{
-    AHEAD_OF_SEVERAL, Far, Foreseen, Near, Stream, is_amd, vectorize, vectorize_mut,
-};
+use crate::kernel::simd::{Far, Foreseen, Near, Stream, is_amd, vectorize, vectorize_mut};
 
 /// A reduction of elements `T` into accumulators `A`, slice by slice.
 pub(crate) trait Fold<T, A>: Sync {
@@ -96,8 +94,9 @@ fn fold_blocks<const N: usize, F: Stream, T: Copy, A: Copy>(
     }
     let (mut a, mut b) = ([identity; N], [identity; N]);
     let (mut c, mut d) = (a, b);
+    let ahead = F::ahead();
     for block in blocks {
-        F::ask(block, F::AHEAD);
+        F::ask(block, ahead);
         a = push_each(a, &block[0], push);
         b = push_each(b, &block[1], push);
         c = push_each(c, &block[2], push);
@@ -132,8 +131,9 @@ fn run_in_lanes<const N: usize, F: Stream, T: Copy, A: Copy, S: Scalar<T, A>>(
     let (rows, rest) = data.as_chunks::<N>();
     let (groups, rows) = rows.as_chunks::<4>();
     let mut lanes = [S::IDENTITY; N];
+    let ahead = F::ahead();
     for group in groups {
-        F::ask(group, F::AHEAD);
+        F::ask(group, ahead);
         for i in 0..N {
             let mut lane = lanes[i];
             for row in group {
@@ -238,10 +238,10 @@ fn wide_rows<F: Stream, T: Copy, A: Copy, S: Scalar<T, A>>(
     // What comes after a row is the next of the same group, which is read at the same time: after the last
     // columns come the first of the rows of the next group. A small group is gone through at once.
     let (before, column) = if GROUP * stride * size_of::<T>() > ONE {
-        let columns = AHEAD_OF_SEVERAL / size_of::<T>();
-        (AHEAD_OF_SEVERAL, width.saturating_sub(columns))
+        let ahead = F::ahead_of_several();
+        (ahead, width.saturating_sub(ahead / size_of::<T>()))
     } else {
-        (F::AHEAD, width)
+        (F::ahead(), width)
     };
     let after = before + (GROUP * stride).saturating_sub(width) * size_of::<T>();
     while rest.len() >= (GROUP - 1) * stride + width {
