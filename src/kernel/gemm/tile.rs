@@ -399,7 +399,9 @@ impl<'t, T: Lanes> Tile<'_, 't, '_, T> {
             if l % TERMS == 0 {
                 ahead.ask::<N>();
             }
-            soon(std::array::from_ref(a));
+            if many_registers::<S>() {
+                soon(std::array::from_ref(a));
+            }
             *out = b;
             add_term(simd, a, &b, &mut sums);
         }
