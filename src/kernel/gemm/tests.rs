@@ -249,6 +249,12 @@ fn few_terms() {
     }
     // Enough for several threads.
     check_every_way([40, SHORT, 192], [false, false], false);
+    // Several blocks of rows: the panels of the first are what the others find packed, and those that were
+    // written before all of them lie a term further apart than they are long.
+    for of_b in [false, true] {
+        check_every_way([245, 9, 100], [false, of_b], false);
+    }
+    check_of::<f32>([241, 150, 112], [false, false], true);
 }
 
 /// The left side is packed in parts if it is large.
