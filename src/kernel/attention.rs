@@ -316,7 +316,7 @@ fn blend<T: Real>(weights: &[T], rows: &[T], stride: usize, out: &mut [T]) {
     let row = |i: usize| &rows[i * stride..][..width];
     let (fours, rest) = weights.as_chunks::<4>();
     for (i, &[a, b, c, d]) in fours.iter().enumerate() {
-        let [p, q, r, s] = [0, 1, 2, 3].map(|j| row(4 * i + j));
+        let [p, q, r, s] = [row(4 * i), row(4 * i + 1), row(4 * i + 2), row(4 * i + 3)];
         let terms = p.iter().zip(q).zip(r.iter().zip(s));
         for (out, ((&p, &q), (&r, &s))) in out.iter_mut().zip(terms) {
             *out = a.mul_add(p, b.mul_add(q, c.mul_add(r, d.mul_add(s, *out))));

@@ -175,6 +175,20 @@ mod x86 {
     use pulp::Simd;
     use pulp::x86::{V3, V4};
 
+    /// The places of every second element. Known here, for a closure that finds them at run time would not be
+    /// compiled for these vectors, and be called.
+    const EVENS: [u32; 16] = every_second(0);
+    const ODDS: [u32; 16] = every_second(1);
+
+    const fn every_second(first: u32) -> [u32; 16] {
+        let (mut places, mut i) = ([first; 16], 1);
+        while i < places.len() {
+            places[i] = places[i - 1] + 2;
+            i += 1;
+        }
+        places
+    }
+
     /// The compiler would move the elements one by one.
     #[inline(always)]
     pub(super) fn halves<S: Simd>(simd: S, from: &[f32; 32]) -> Option<[[f32; 16]; 2]> {
@@ -182,12 +196,10 @@ mod x86 {
         if let Some(simd) = any.downcast_ref::<V4>() {
             let avx = simd.avx512f;
             let [a, b]: [[f32; 16]; 2] = must_cast(*from);
-            let evens: [u32; 16] = std::array::from_fn(|i| 2 * i as u32);
-            let odds = evens.map(|place| place + 1);
             let (a, b) = (must_cast(a), must_cast(b));
             return Some([
-                must_cast(avx._mm512_permutex2var_ps(a, must_cast(evens), b)),
-                must_cast(avx._mm512_permutex2var_ps(a, must_cast(odds), b)),
+                must_cast(avx._mm512_permutex2var_ps(a, must_cast(EVENS), b)),
+                must_cast(avx._mm512_permutex2var_ps(a, must_cast(ODDS), b)),
             ]);
         }
         let V3 { avx, avx2, .. } = *any.downcast_ref::<V3>()?;

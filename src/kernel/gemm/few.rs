@@ -126,28 +126,21 @@ impl<T: Lanes> Few<'_, '_, '_, T> {
         columns: Range<usize>,
         sums: &mut [[T::Vector<S>; R]],
     ) {
-        let mut line = first;
-        let lines: [&[T]; L] = [(); L].map(|()| {
-            let from = line * self.b.row_stride;
-            line += 1;
-            &self.b.data[from + columns.start..from + columns.end]
-        });
+        let stride = self.b.row_stride;
+        let from = first * stride + columns.start;
+        let (whole, rest) = lines_of::<T, S, L>(self.b.data, from, stride, columns.len());
         let mut factors = [[T::zeroed(); L]; R];
         for (r, factors) in factors.iter_mut().enumerate() {
             let row = &self.a.data[(i + r) * self.a.row_stride + first..];
             factors.copy_from_slice(&row[..L]);
         }
-        let (whole, rest) = split::<T, S, L>(lines);
         let count = columns.len() / T::lanes::<S>();
-        let whole = whole.map(|line| &line[..count]);
         let (most, last) = sums.split_at_mut(count);
         // Near its end, what is ahead is the beginning of the line `L` lines on.
         let near = count.saturating_sub(AHEAD);
         let (here, next) = most.split_at_mut(near);
         let ahead = AHEAD * T::lanes::<S>();
-        let beyond = L
-            .wrapping_mul(self.b.row_stride)
-            .wrapping_sub(columns.len());
+        let beyond = L.wrapping_mul(stride).wrapping_sub(columns.len());
         let parts = [(here, 0, ahead), (next, near, ahead.wrapping_add(beyond))];
         for (sums, from, ahead) in parts {
             for (v, sums) in (from..).zip(sums) {
@@ -159,7 +152,7 @@ impl<T: Lanes> Few<'_, '_, '_, T> {
             }
         }
         if let Some(sums) = last.first_mut() {
-            let lines = rest.map(|line| T::load(simd, line));
+            let lines = loads::<T, S, L>(simd, &rest);
             add_lines::<T, S, R, L>(simd, &factors, &lines, sums);
         }
     }
@@ -206,32 +199,19 @@ impl<T: Lanes> Few<'_, '_, '_, T> {
     #[allow(clippy::needless_range_loop)] // so that the sums stay in registers
     fn dots<S: Simd, const R: usize, const C: usize>(&mut self, simd: S, i: usize, j: usize) {
         let k = self.b.rows;
-        let mut row = i;
-        let rows: [&[T]; R] = [(); R].map(|()| {
-            let from = row * self.a.row_stride;
-            row += 1;
-            &self.a.data[from..from + k]
-        });
-        let mut column = j;
-        let columns: [&[T]; C] = [(); C].map(|()| {
-            let from = column * self.b.column_stride;
-            column += 1;
-            &self.b.data[from..from + k]
-        });
-        let (whole_rows, rest_rows) = split::<T, S, R>(rows);
-        let (whole_columns, rest_columns) = split::<T, S, C>(columns);
+        let [down, across] = [self.a.row_stride, self.b.column_stride];
+        let (rows, rest_rows) = lines_of::<T, S, R>(self.a.data, i * down, down, k);
+        let (columns, rest_columns) = lines_of::<T, S, C>(self.b.data, j * across, across, k);
         let mut sums = [[T::splat(simd, T::zeroed()); C]; R];
         let count = k / T::lanes::<S>();
-        let whole_rows = whole_rows.map(|row| &row[..count]);
-        let whole_columns = whole_columns.map(|column| &column[..count]);
         for l in 0..count {
-            let a = side_by_side::<T, S, R>(simd, &whole_rows, l);
-            let b = side_by_side::<T, S, C>(simd, &whole_columns, l);
+            let a = side_by_side::<T, S, R>(simd, &rows, l);
+            let b = side_by_side::<T, S, C>(simd, &columns, l);
             add_products::<T, S, R, C>(simd, &a, &b, &mut sums);
         }
         if count * T::lanes::<S>() < k {
-            let a = rest_rows.map(|row| T::load(simd, row));
-            let b = rest_columns.map(|column| T::load(simd, column));
+            let a = loads::<T, S, R>(simd, &rest_rows);
+            let b = loads::<T, S, C>(simd, &rest_columns);
             add_products::<T, S, R, C>(simd, &a, &b, &mut sums);
         }
         let at = j - self.columns.start;
@@ -245,19 +225,28 @@ impl<T: Lanes> Few<'_, '_, '_, T> {
     }
 }
 
-/// The vectors of some slices, and what is left of each.
+/// Lines of `len` elements, `stride` apart, the first of them at `from`: their vectors, and what is left of each.
+/// (`map` of so large an array is a call, to a function that is not compiled for these vectors.)
 #[inline(always)]
 #[allow(clippy::type_complexity)]
-fn split<T: Lanes, S: Simd, const N: usize>(
-    slices: [&[T]; N],
+fn lines_of<T: Lanes, S: Simd, const N: usize>(
+    data: &[T],
+    from: usize,
+    stride: usize,
+    len: usize,
 ) -> ([&[T::Vector<S>]; N], [&[T]; N]) {
-    (
-        slices.map(|slice| T::vectors::<S>(slice).0),
-        slices.map(|slice| T::vectors::<S>(slice).1),
-    )
+    let (mut whole, mut rest) = ([&[][..]; N], [&[][..]; N]);
+    let mut start = from;
+    for (whole, rest) in whole.iter_mut().zip(&mut rest) {
+        let vectors;
+        (vectors, *rest) = T::vectors::<S>(&data[start..][..len]);
+        *whole = &vectors[..len / T::lanes::<S>()];
+        start = start.wrapping_add(stride);
+    }
+    (whole, rest)
 }
 
-/// The vectors at the same place of some lines. (`map` of so large an array is a call that copies.)
+/// The vectors at the same place of some lines.
 #[inline(always)]
 fn side_by_side<T: Lanes, S: Simd, const N: usize>(
     simd: S,
@@ -267,6 +256,16 @@ fn side_by_side<T: Lanes, S: Simd, const N: usize>(
     let mut vectors = [T::splat(simd, T::zeroed()); N];
     for (vector, line) in vectors.iter_mut().zip(lines) {
         *vector = line[at];
+    }
+    vectors
+}
+
+/// What is left of some lines, less than a vector each.
+#[inline(always)]
+fn loads<T: Lanes, S: Simd, const N: usize>(simd: S, rests: &[&[T]; N]) -> [T::Vector<S>; N] {
+    let mut vectors = [T::splat(simd, T::zeroed()); N];
+    for (vector, rest) in vectors.iter_mut().zip(rests) {
+        *vector = T::load(simd, rest);
     }
     vectors
 }

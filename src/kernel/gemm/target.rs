@@ -32,7 +32,8 @@ impl<T> Target<'_, T> {
                 }
             }
             Self::Pieces(rows) => {
-                for (to, line) in all.iter_mut().zip(&mut rows[first..first + R]) {
+                let lines = &mut rows.as_mut_slice()[first..first + R];
+                for (to, line) in all.iter_mut().zip(lines) {
                     *to = &mut line[columns.clone()];
                 }
             }
