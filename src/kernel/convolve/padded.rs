@@ -15,11 +15,14 @@ use crate::kernel::window::{Axis, Window};
 use crate::limits::Share;
 use crate::op::Finish;
 
-/// Multiplications below which work stays on the calling thread.
-const SMALL: usize = 1 << 19;
+/// Multiplications below which work stays on the calling thread: another one is awake during a long evaluation.
+const SMALL: usize = 1 << 17;
 
 /// Multiplications of a part of larger work, at least.
-const PART: usize = 1 << 18;
+const PART: usize = 1 << 16;
+
+/// Multiplications that take as long as to lay out an element.
+const LAYING: usize = 4;
 
 /// Windows of a row, at least: with fewer much of a vector would be empty.
 const NARROWEST: usize = 5;
@@ -109,7 +112,8 @@ impl Padded {
     ) {
         let (taps, inputs) = (self.y.kernel * self.x.kernel, self.y.input * self.x.input);
         let plane = self.y.output * self.x.output;
-        let work = taps.saturating_mul(out.len());
+        let each = taps + LAYING * self.y.stride * self.x.stride;
+        let work = each.saturating_mul(out.len());
         let together = (TOGETHER / plane).max(1);
         let one = |scratch: &mut Reused<f32>, (index, out): (usize, &mut [f32])| {
             let first = index * together;
@@ -126,7 +130,7 @@ impl Padded {
             outs.for_each(|job| one(&mut scratch, job));
         } else {
             let outs = out.par_chunks_mut(together * plane).enumerate();
-            outs.with_min_len((PART / (taps * together * plane)).max(1))
+            outs.with_min_len((PART / (each * together * plane)).max(1))
                 .share_init(Reused::default, one);
         }
     }

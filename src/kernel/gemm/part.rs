@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use smallvec::SmallVec;
+
 use super::How;
 use super::product::SMALL;
 use super::size::TileSize;
@@ -45,17 +47,13 @@ impl<'c, T> Part<'c, T> {
         tile: TileSize,
         count: usize,
     ) -> Result<Vec<Self>, OpError> {
-        let width = n
-            .div_ceil(count)
-            .next_multiple_of(tile.columns)
-            .max(2 * tile.columns)
-            .min(n);
-        let across = n.div_ceil(width);
+        let panels = n.div_ceil(tile.columns);
+        let across = (panels / 2).clamp(1, count);
         let height = m
             .div_ceil(count.div_ceil(across))
             .next_multiple_of(tile.rows)
             .max(4 * tile.rows);
-        Self::cut_in(c, [m, n], position, [height, width])
+        Self::cut_in(c, [m, n], position, tile, [height, across])
     }
 
     /// About so many parts of a product whose right side is written by each part for itself: none
@@ -71,22 +69,29 @@ impl<'c, T> Part<'c, T> {
         cheap: bool,
     ) -> Result<Vec<Self>, OpError> {
         let high = cheap && m >= 4 * tile.rows * threads && k <= 2 * m;
-        let [height, width] = if high || n < count * tile.columns {
+        let [height, across] = if high || n < count * tile.columns {
             let height = m.div_ceil(threads.min(count));
-            [height.next_multiple_of(tile.rows), n]
+            [height.next_multiple_of(tile.rows), 1]
         } else {
-            [m, n.div_ceil(count).next_multiple_of(tile.columns)]
+            // Panels in pairs, if there are enough: the left side is read anew for each part.
+            let pairs = n.div_ceil(tile.columns) / 2;
+            [m, count.min(pairs.max(threads))]
         };
-        Self::cut_in(c, [m, n], position, [height, width])
+        Self::cut_in(c, [m, n], position, tile, [height, across])
     }
 
+    /// Parts of so many rows, so many of them beside each other. All have as many panels, or one more; the last
+    /// has the more, for its last panel may be narrower than others.
     fn cut_in(
         c: &'c mut [T],
         [m, n]: [usize; 2],
         position: usize,
-        [height, width]: [usize; 2],
+        tile: TileSize,
+        [height, across]: [usize; 2],
     ) -> Result<Vec<Self>, OpError> {
-        let across = n.div_ceil(width);
+        let panels = n.div_ceil(tile.columns);
+        let ends = (0..=across).map(|j| n.min(j * panels / across * tile.columns));
+        let ends: SmallVec<[usize; 17]> = ends.collect();
         let mut parts = try_room(m.div_ceil(height).saturating_mul(across))?;
         for (i, c) in c.chunks_mut(height * n).enumerate() {
             let rows = i * height..m.min((i + 1) * height);
@@ -104,16 +109,19 @@ impl<'c, T> Part<'c, T> {
             let pieces = (0..across).map(|_| try_room(rows.len()));
             let mut pieces = try_collect_ok::<Vec<&mut [T]>, _>(pieces)?;
             for row in c.chunks_exact_mut(n) {
-                for (pieces, piece) in pieces.iter_mut().zip(row.chunks_mut(width)) {
+                let mut rest = row;
+                for (pieces, ends) in pieces.iter_mut().zip(ends.windows(2)) {
+                    let (piece, others) = rest.split_at_mut(ends[1] - ends[0]);
                     pieces.push(piece);
+                    rest = others;
                 }
             }
-            for (j, pieces) in pieces.into_iter().enumerate() {
+            for (pieces, ends) in pieces.into_iter().zip(ends.windows(2)) {
                 parts.push(Self {
                     target: Target::Pieces(pieces),
                     rows: rows.clone(),
-                    columns: j * width..n.min((j + 1) * width),
-                    position: position + j * width,
+                    columns: ends[0]..ends[1],
+                    position: position + ends[0],
                 });
             }
         }

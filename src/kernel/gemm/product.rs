@@ -31,6 +31,10 @@ const FINISHED: usize = 1 << 17;
 /// Rows of the left side that are worth a thread of their own.
 const BAND: usize = 60;
 
+/// How often the rows of the left side go into the columns of the right, at least, for threads to share these: to
+/// read all of them from far away takes longer than to read a left side that another thread has packed.
+const BROAD: usize = 8;
+
 /// Multiplications that are worth another thread.
 pub(super) const SMALL: usize = 1 << 20;
 
@@ -176,6 +180,7 @@ pub(super) fn run<T: Lanes>(
     if matches!(plan.b, Source::Packed(_))
         && threads > 1
         && m >= threads * BAND
+        && n / m < BROAD
         && parts[0] >= threads
     {
         // Each thread packs the rows that it multiplies: it has them in its own cache.

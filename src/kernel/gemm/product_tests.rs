@@ -35,6 +35,17 @@ fn parts(
     found
 }
 
+/// Parts have as many panels as each other, or one more, and the last has no fewer than others.
+fn shared_evenly(parts: &[[Range<usize>; 2]], case: &str) {
+    let panels = |[_, columns]: &[Range<usize>; 2]| columns.len().div_ceil(TILE.columns);
+    let most = parts.iter().map(panels).max();
+    assert_eq!(parts.last().map(panels), most, "{case}: {parts:?}");
+    assert!(
+        parts.iter().all(|part| Some(panels(part) + 1) >= most),
+        "{case}: {parts:?}"
+    );
+}
+
 #[test]
 fn rows_stay_whole_where_the_right_side_is_cheap_and_small_and_rows_are_many() {
     for threads in 1..=3 {
@@ -56,7 +67,8 @@ fn rows_stay_whole_where_the_right_side_is_cheap_and_small_and_rows_are_many() {
                             assert!(found.len() <= threads, "{case}");
                         } else {
                             assert!(found.iter().all(|[rows, _]| *rows == (0..m)), "{case}");
-                            assert!(found.len() <= count, "{case}");
+                            assert!((threads..=count).contains(&found.len()), "{case}");
+                            shared_evenly(&found, &case);
                         }
                     }
                 }
@@ -71,6 +83,7 @@ fn parts_of_a_packed_right_side_are_of_whole_tiles() {
         for [m, n] in [[1, 1], [47, 33], [48, 64], [240, 1000], [1000, 240]] {
             let found = parts([m, n], |c| Part::cut(c, [m, n], 100, TILE, count));
             assert!(found.len() < 2 * count.max(2), "{count}: {found:?}");
+            shared_evenly(&found, &format!("{m} x {n}, {count}"));
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::kernel::map::{each, each_sum};
 use crate::kernel::math;
 use crate::kernel::real::Real;
 use crate::kernel::zip::each_pair;
-use crate::op::{Added, Elementwise, Input, Io, Op, OpError, Outputs, bail, merge_types};
+use crate::op::{Added, Elementwise, Input, Io, Op, OpError, Outputs, Prepared, bail, merge_types};
 use crate::ops::floats::in_real;
 use crate::ops::unary::{Integers, expect_type, like, map_floats, number};
 
@@ -46,6 +46,17 @@ impl Op for Swish {
 
     fn elementwise(&self) -> Option<&dyn Elementwise> {
         Some(self)
+    }
+
+    /// Without a `beta` of 1, which is what it is by itself: many models name it.
+    fn prepare(&self, inputs: &[Input<'_>]) -> Option<Prepared> {
+        let [data, beta] = inputs else { return None };
+        let same = data.element_type == beta.element_type;
+        let one = same && beta.value.is_some_and(|beta| number::<f64>(beta) == 1.0);
+        one.then(|| Prepared {
+            op: Box::new(Self {}),
+            inputs: [0].into_iter().collect(),
+        })
     }
 }
 
@@ -85,4 +96,33 @@ impl Elementwise for Swish {
 #[inline(always)]
 fn swish<T: Real>(x: T, beta: T) -> T {
     x * math::sigmoid(beta * x)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::CompileOptions;
+    use crate::graph::Builder;
+    use crate::tensor::{ElementType, Shape, Tensor};
+
+    #[test]
+    fn a_beta_of_one_is_left_out() {
+        let x: Vec<f32> = (0u8..60).map(|i| f32::from(i) / 4.0 - 7.0).collect();
+        let x = Tensor::new(Shape::from([3, 20]), &x).expect("60");
+        for (beta, inputs) in [(1.0f32, 1), (0.5, 2)] {
+            let mut graph = Builder::new();
+            let data = graph.parameter("x", ElementType::F32, "3,20".parse().expect("a shape"));
+            let beta = Tensor::new(Shape::from([]), &[beta]).expect("one");
+            let beta = graph.constant("beta", beta);
+            let swish = graph.add("swish", "Swish", "opset4", &[], &[data, beta]);
+            graph.result("y", swish.expect("fits"));
+            let model = graph.build("swish").expect("fits");
+            let compiled = model.compile(&CompileOptions::default()).expect("compiles");
+            let nodes = compiled.compiled().graph().nodes();
+            let mut found = nodes.filter(|(_, node)| node.name() == "swish");
+            assert_eq!(found.next().expect("it is there").1.inputs.len(), inputs);
+            let found = compiled.infer_request().infer([(0, x.clone())]);
+            let expected = model.evaluate([(0, x.clone())]).expect("evaluates");
+            assert!(found.expect("evaluates").iter().eq(expected.iter()));
+        }
+    }
 }
