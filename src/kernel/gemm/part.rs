@@ -20,6 +20,14 @@ pub(super) fn parts_for(work: usize, threads: usize) -> usize {
     }
 }
 
+/// Where so many parts of `n` columns begin, and the last one ends. All have as many panels of this `width`, or one
+/// more; the last has the more, for its last panel may be narrower than others.
+pub(super) fn ends(n: usize, width: usize, parts: usize) -> SmallVec<[usize; 17]> {
+    let panels = n.div_ceil(width);
+    let ends = (0..=parts).map(|j| n.min(j * panels / parts * width));
+    ends.collect()
+}
+
 /// A part of the result.
 pub(super) struct Part<'c, T> {
     pub(super) target: Target<'c, T>,
@@ -80,8 +88,7 @@ impl<'c, T> Part<'c, T> {
         Self::cut_in(c, [m, n], position, tile, [height, across])
     }
 
-    /// Parts of so many rows, so many of them beside each other. All have as many panels, or one more; the last
-    /// has the more, for its last panel may be narrower than others.
+    /// Parts of so many rows, so many of them beside each other.
     fn cut_in(
         c: &'c mut [T],
         [m, n]: [usize; 2],
@@ -89,9 +96,7 @@ impl<'c, T> Part<'c, T> {
         tile: TileSize,
         [height, across]: [usize; 2],
     ) -> Result<Vec<Self>, OpError> {
-        let panels = n.div_ceil(tile.columns);
-        let ends = (0..=across).map(|j| n.min(j * panels / across * tile.columns));
-        let ends: SmallVec<[usize; 17]> = ends.collect();
+        let ends = ends(n, tile.columns, across);
         let mut parts = try_room(m.div_ceil(height).saturating_mul(across))?;
         for (i, c) in c.chunks_mut(height * n).enumerate() {
             let rows = i * height..m.min((i + 1) * height);

@@ -2,10 +2,11 @@
 //! of which many fill them.
 
 use rayon::prelude::*;
+use smallvec::SmallVec;
 
 use super::lanes::dispatch;
 use super::operand::Finish;
-use super::part::parts_for;
+use super::part::{ends, parts_for};
 use super::product::SMALL;
 use super::size::TileSize;
 use super::target::Target;
@@ -14,11 +15,11 @@ use super::{Lanes, Matrix, PackedRight, Panels};
 use crate::kernel::scratch::with_scratch;
 use crate::limits::Share;
 
-/// Rows of the result that a thread computes at a time: their sums lie in the nearest caches.
+/// Rows of the result that a thread computes at a time, about: their sums lie in the nearest caches.
 const ROWS: usize = 256;
 
 /// Elements above which the columns are packed by all threads.
-const MUCH: usize = 1 << 16;
+const MUCH: usize = 1 << 15;
 
 /// Whether a product of these sizes is faster with its sides exchanged: many of the places in its
 /// vectors would be empty otherwise, and turning its result costs little beside its sums.
@@ -62,13 +63,19 @@ pub(crate) fn product_turned<T: Lanes>(
         true => 1,
         false => rayon::current_num_threads(),
     };
-    let rows = match threads {
-        1 => ROWS,
-        _ => m
-            .div_ceil(parts_for(work, threads))
-            .clamp(tile.columns, ROWS),
+    let count = match threads {
+        1 => 1,
+        _ => parts_for(work, threads),
     };
-    let rows = rows.next_multiple_of(tile.columns);
+    let count = count.max(m.div_ceil(ROWS)).next_multiple_of(threads);
+    let ends = ends(m, tile.columns, count.min(m.div_ceil(tile.columns)));
+    let mut rest = c;
+    let parts = ends.windows(2).map(|ends| {
+        let (part, others) = std::mem::take(&mut rest).split_at_mut((ends[1] - ends[0]) * n);
+        rest = others;
+        (ends[0], part)
+    });
+    let mut parts: SmallVec<[(usize, &mut [T]); 16]> = parts.collect();
     with_scratch(n * k, |panels: &mut [T]| {
         let write = |(i, panel): (usize, &mut [T])| {
             let start = i * tile.rows;
@@ -83,8 +90,7 @@ pub(crate) fn product_turned<T: Lanes>(
         }
         let terms = tile.terms(k);
         let panels = &*panels;
-        let part = |(i, c): (usize, &mut [T])| {
-            let first_row = i * rows;
+        let part = |&mut (first_row, ref mut c): &mut (usize, &mut [T])| {
             let height = c.len() / n;
             with_scratch(c.len(), |sums: &mut [T]| {
                 for first in (0..k).step_by(terms) {
@@ -125,10 +131,9 @@ pub(crate) fn product_turned<T: Lanes>(
             }
         };
         if threads == 1 {
-            c.chunks_mut(rows * n).enumerate().for_each(part);
+            parts.iter_mut().for_each(part);
         } else {
-            let parts = c.par_chunks_mut(rows * n).enumerate();
-            parts.with_max_len(1).share(part);
+            parts.par_iter_mut().with_max_len(1).share(part);
         }
     });
 }
@@ -151,6 +156,7 @@ mod tests {
             [300, 600, 49],
             [64, 65, 12],
             [600, 300, 26],
+            [1700, 64, 9],
             [5, 3, 2],
         ] {
             let (a, b) = (numbers(m * k, 3), numbers(k * n, 7));
