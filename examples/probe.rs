@@ -98,7 +98,12 @@ impl WithSimd for Read<'_> {
                 *sum = simd.add_f32s(*sum, vector);
             }
         }
-        sums.into_iter().map(|sum| simd.reduce_sum_f32s(sum)).sum()
+        // In a loop: a closure may become a function that is not compiled for these vectors.
+        let mut total = 0.0;
+        for sum in sums {
+            total += simd.reduce_sum_f32s(sum);
+        }
+        total
     }
 }
 
