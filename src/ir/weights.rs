@@ -234,7 +234,7 @@ fn map(path: &Path) -> std::io::Result<SharedBytes> {
     // process with a signal: the documentation of `Model::read` and of `Limits::map` says so.
     #[allow(unsafe_code)]
     let mapped = unsafe { memmap2::Mmap::map(&file)? };
-    Ok(SharedBytes::new(Arc::new(mapped)))
+    Ok(SharedBytes::mapped(mapped))
 }
 
 #[cfg(test)]

@@ -95,3 +95,37 @@ fn links_and_pipes_are_refused() {
         assert!(message(refused.slice(0, 4)).contains("not a regular file"));
     }
 }
+
+#[test]
+fn what_is_released_is_read_again() {
+    let home = tempfile::tempdir().expect("a folder");
+    let path = home.path().join("m.bin");
+    let all: Vec<u8> = (0..100_000u32).map(|i| (i * 7 % 251) as u8).collect();
+    std::fs::write(&path, &all).expect("written");
+    let bytes = map(&path).expect("mapped");
+    let part = bytes.slice(5_000, 60_000).expect("inside");
+    for _ in 0..2 {
+        assert_eq!(part.as_bytes(), &all[5_000..65_000]);
+        part.release();
+    }
+    assert_eq!(bytes.as_bytes(), all);
+    #[cfg(all(target_os = "linux", not(miri)))]
+    {
+        let maps = || std::fs::read_to_string("/proc/self/smaps").expect("of this process");
+        let resident = || {
+            let maps = maps();
+            let (_, of_file) = maps
+                .split_once(path.to_str().expect("UTF-8"))
+                .expect("mapped");
+            let (_, kilobytes) = of_file.split_once("Rss:").expect("told");
+            kilobytes
+                .split_whitespace()
+                .next()
+                .expect("a number")
+                .to_owned()
+        };
+        assert_ne!(resident(), "0");
+        bytes.release();
+        assert_eq!(resident(), "0");
+    }
+}

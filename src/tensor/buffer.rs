@@ -5,20 +5,49 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use memmap2::MmapMut;
+use memmap2::{Mmap, MmapMut};
 
 /// Bytes that someone else keeps alive: a mapped file, a buffer read from disk, a part of either.
 #[derive(Clone)]
 pub struct SharedBytes {
-    owner: Arc<dyn AsRef<[u8]> + Send + Sync>,
+    owner: Owner,
     range: Range<usize>,
+}
+
+#[derive(Clone)]
+enum Owner {
+    Mapped(Arc<Mmap>),
+    Other(Arc<dyn AsRef<[u8]> + Send + Sync>),
 }
 
 impl SharedBytes {
     /// All the bytes of `owner`.
     pub fn new(owner: Arc<dyn AsRef<[u8]> + Send + Sync>) -> Self {
         let range = 0..(*owner).as_ref().len();
+        let owner = Owner::Other(owner);
         Self { owner, range }
+    }
+
+    /// All the bytes of a file that was mapped to be read, with [`Mmap::map`].
+    pub(crate) fn mapped(file: Mmap) -> Self {
+        let range = 0..file.len();
+        let owner = Owner::Mapped(Arc::new(file));
+        Self { owner, range }
+    }
+
+    /// Gives back the memory of bytes that are mapped from a file, for those who will not soon look at them
+    /// again: whoever does has them read once more. All others stay.
+    pub(crate) fn release(&self) {
+        #[cfg(unix)]
+        if let Owner::Mapped(file) = &self.owner {
+            // SAFETY: the mapping is shared with its file and never written to, so that the same bytes are
+            // read from there again, as they were at first. What else lies in the same pages is, too.
+            #[allow(unsafe_code)]
+            let _ = unsafe {
+                let advice = memmap2::UncheckedAdvice::DontNeed;
+                file.unchecked_advise_range(advice, self.range.start, self.range.len())
+            };
+        }
     }
 
     /// The part from `offset`, `len` bytes long; `None` if it is not inside.
@@ -26,14 +55,18 @@ impl SharedBytes {
         let start = self.range.start.checked_add(offset)?;
         let end = start.checked_add(len)?;
         (end <= self.range.end).then(|| Self {
-            owner: Arc::clone(&self.owner),
+            owner: self.owner.clone(),
             range: start..end,
         })
     }
 
     /// The bytes. Looking at them is what reads a mapped file.
     pub fn as_bytes(&self) -> &[u8] {
-        &(*self.owner).as_ref()[self.range.clone()]
+        let all = match &self.owner {
+            Owner::Mapped(file) => &file[..],
+            Owner::Other(owner) => (**owner).as_ref(),
+        };
+        &all[self.range.clone()]
     }
 
     /// How many bytes there are, without reading any.

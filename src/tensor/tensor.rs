@@ -376,6 +376,13 @@ impl Tensor {
         }
     }
 
+    /// Gives back the memory of elements that are mapped from a file: see [`SharedBytes::release`].
+    pub(crate) fn release(&self) {
+        if let Storage::Shared(bytes) = &self.storage {
+            bytes.release();
+        }
+    }
+
     /// The bytes of a tensor that was just made, for writing; none for strings. Nobody shares them:
     /// see [`Tensor::try_bytes_mut`] for those that others may look at.
     ///

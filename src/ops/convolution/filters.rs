@@ -62,6 +62,13 @@ pub(super) struct Constant {
     transformed: Kept,
 }
 
+impl Constant {
+    /// In how many ways the filters are kept beside how they lie.
+    fn ways(&self) -> usize {
+        usize::from(self.packed.get().is_some()) + self.transformed.ways()
+    }
+}
+
 /// Computes in `f32`: `f` is given the elements of the data, the filters and the output.
 pub(super) fn in_single(
     [data, filters]: [&Tensor; 2],
@@ -69,16 +76,19 @@ pub(super) fn in_single(
     out: &mut Tensor,
     f: impl FnOnce(&[f32], Filters<'_>, &mut [f32]),
 ) -> Result<(), OpError> {
+    let stored = filters;
     let filters = match constant.and_then(|constant| constant.wide.get()) {
         Some(wide) => wide.clone(),
-        None => real::<f32>(filters)?,
+        None => real::<f32>(stored)?,
     };
     if let Some(constant) = constant {
         let _ = constant.wide.set(filters.clone());
     }
+    let ways = constant.map(Constant::ways);
+    let wide = &filters;
     let data = real::<f32>(data)?;
     let filters = Filters {
-        data: filters.as_slice()?,
+        data: wide.as_slice()?,
         packed: constant.map(|constant| &constant.packed),
         transformed: constant.map(|constant| &constant.transformed),
     };
@@ -86,7 +96,13 @@ pub(super) fn in_single(
     fill(out, |out| {
         f(data, filters, out);
         Ok(())
-    })
+    })?;
+    if constant.map(Constant::ways) > ways {
+        // Another way was made of them, which is what is read from now on.
+        stored.release();
+        wide.release();
+    }
+    Ok(())
 }
 
 /// A convolution whose second input are filters.

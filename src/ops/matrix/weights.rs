@@ -168,7 +168,12 @@ impl Weights {
                 if !used.swap(true, Ordering::Relaxed) {
                     return f(Right::Panels(&matrix));
                 }
-                match made(packed, || PackedRight::new(matrix)).and_then(Option::as_ref) {
+                let pack = || {
+                    let packed = PackedRight::new(matrix);
+                    weights.release();
+                    packed
+                };
+                match made(packed, pack).and_then(Option::as_ref) {
                     Some(packed) => f(Right::Packed(packed)),
                     None => Err(no_memory()),
                 }
@@ -187,7 +192,12 @@ impl Weights {
                     by_columns: self.op.transpose_b,
                     half: *half,
                 };
-                match made(packed, || PackedNarrow::new(compressed)) {
+                let pack = || {
+                    let packed = PackedNarrow::new(compressed);
+                    weights.release();
+                    packed
+                };
+                match made(packed, pack) {
                     Some(Some(packed)) => f(Right::Panels(packed)),
                     Some(None) => bail!("the weights cannot be packed"),
                     None => Err(no_memory()),

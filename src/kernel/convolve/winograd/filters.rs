@@ -156,6 +156,11 @@ const FEW: usize = 32;
 const NARROW: usize = 6;
 
 impl Kept {
+    /// For how many sizes of tiles they are kept.
+    pub(crate) fn ways(&self) -> usize {
+        self.0.iter().filter(|kept| kept.get().is_some()).count()
+    }
+
     /// The filters transformed for tiles that suit these sizes, if Winograd's algorithm is the fastest
     /// way: transformed now if this was not done yet.
     pub(crate) fn get(
