@@ -8,6 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::files::{self, Identity, Refused, Unread};
 use crate::limits::Limits;
 use crate::op::{OpError, Stored, Weights, bail};
+#[cfg(not(miri))]
+use crate::tensor::Mapped;
 use crate::tensor::SharedBytes;
 
 /// The file of constants beside a document, or the reason why it cannot be used.
@@ -224,6 +226,35 @@ fn map(path: &Path) -> std::io::Result<SharedBytes> {
 }
 
 #[cfg(not(miri))]
+struct File(memmap2::Mmap);
+
+#[cfg(not(miri))]
+impl AsRef<[u8]> for File {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+#[cfg(not(miri))]
+impl Mapped for File {
+    fn release(&self, range: std::ops::Range<usize>) {
+        #[cfg(unix)]
+        {
+            let advice = memmap2::UncheckedAdvice::DontNeed;
+            // SAFETY: the mapping is shared with its file and never written to, so that the same bytes are
+            // read from there again. What else lies in the same pages is, too.
+            #[allow(unsafe_code)]
+            let _ = unsafe {
+                self.0
+                    .unchecked_advise_range(advice, range.start, range.len())
+            };
+        }
+        #[cfg(not(unix))]
+        let _ = range;
+    }
+}
+
+#[cfg(not(miri))]
 fn map(path: &Path) -> std::io::Result<SharedBytes> {
     let (file, len) = files::open(path)?;
     if len == 0 {
@@ -234,7 +265,7 @@ fn map(path: &Path) -> std::io::Result<SharedBytes> {
     // process with a signal: the documentation of `Model::read` and of `Limits::map` says so.
     #[allow(unsafe_code)]
     let mapped = unsafe { memmap2::Mmap::map(&file)? };
-    Ok(SharedBytes::mapped(mapped))
+    Ok(SharedBytes::mapped(Arc::new(File(mapped))))
 }
 
 #[cfg(test)]

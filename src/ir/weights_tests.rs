@@ -100,12 +100,12 @@ fn links_and_pipes_are_refused() {
 fn what_is_released_is_read_again() {
     let home = tempfile::tempdir().expect("a folder");
     let path = home.path().join("m.bin");
-    let all: Vec<u8> = (0..100_000u32).map(|i| (i * 7 % 251) as u8).collect();
+    let all: Vec<u8> = (0..30_000u32).map(|i| (i * 7 % 251) as u8).collect();
     std::fs::write(&path, &all).expect("written");
     let bytes = map(&path).expect("mapped");
-    let part = bytes.slice(5_000, 60_000).expect("inside");
+    let part = bytes.slice(5_000, 20_000).expect("inside");
     for _ in 0..2 {
-        assert_eq!(part.as_bytes(), &all[5_000..65_000]);
+        assert_eq!(part.as_bytes(), &all[5_000..25_000]);
         part.release();
     }
     assert_eq!(bytes.as_bytes(), all);

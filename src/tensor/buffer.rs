@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use memmap2::{Mmap, MmapMut};
+use memmap2::MmapMut;
 
 /// Bytes that someone else keeps alive: a mapped file, a buffer read from disk, a part of either.
 #[derive(Clone)]
@@ -14,9 +14,15 @@ pub struct SharedBytes {
     range: Range<usize>,
 }
 
+/// A file that is mapped to be read.
+pub(crate) trait Mapped: AsRef<[u8]> + Send + Sync {
+    /// Gives back the memory of some of its bytes. Whoever looks at them has them read once more.
+    fn release(&self, range: Range<usize>);
+}
+
 #[derive(Clone)]
 enum Owner {
-    Mapped(Arc<Mmap>),
+    Mapped(Arc<dyn Mapped>),
     Other(Arc<dyn AsRef<[u8]> + Send + Sync>),
 }
 
@@ -28,25 +34,18 @@ impl SharedBytes {
         Self { owner, range }
     }
 
-    /// All the bytes of a file that was mapped to be read, with [`Mmap::map`].
-    pub(crate) fn mapped(file: Mmap) -> Self {
-        let range = 0..file.len();
-        let owner = Owner::Mapped(Arc::new(file));
+    /// All the bytes of a mapped file.
+    pub(crate) fn mapped(file: Arc<dyn Mapped>) -> Self {
+        let range = 0..(*file).as_ref().len();
+        let owner = Owner::Mapped(file);
         Self { owner, range }
     }
 
     /// Gives back the memory of bytes that are mapped from a file, for those who will not soon look at them
-    /// again: whoever does has them read once more. All others stay.
+    /// again. All others stay.
     pub(crate) fn release(&self) {
-        #[cfg(unix)]
         if let Owner::Mapped(file) = &self.owner {
-            // SAFETY: the mapping is shared with its file and never written to, so that the same bytes are
-            // read from there again, as they were at first. What else lies in the same pages is, too.
-            #[allow(unsafe_code)]
-            let _ = unsafe {
-                let advice = memmap2::UncheckedAdvice::DontNeed;
-                file.unchecked_advise_range(advice, self.range.start, self.range.len())
-            };
+            file.release(self.range.clone());
         }
     }
 
@@ -63,7 +62,7 @@ impl SharedBytes {
     /// The bytes. Looking at them is what reads a mapped file.
     pub fn as_bytes(&self) -> &[u8] {
         let all = match &self.owner {
-            Owner::Mapped(file) => &file[..],
+            Owner::Mapped(file) => (**file).as_ref(),
             Owner::Other(owner) => (**owner).as_ref(),
         };
         &all[self.range.clone()]

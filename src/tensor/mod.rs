@@ -14,7 +14,7 @@ mod string;
 mod tensor;
 
 pub use buffer::SharedBytes;
-pub(crate) use buffer::{Buffer, LINE};
+pub(crate) use buffer::{Buffer, LINE, Mapped};
 pub use dimension::{Dimension, Symbol, ValueRange};
 pub use element::{Class, Element, ElementType};
 pub use partial::{PartialShape, ShapeSyntaxError};
