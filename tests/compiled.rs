@@ -173,6 +173,53 @@ fn operations_allocate_nothing_again() {
     );
 }
 
+/// Layers of small tensors: a chain, one that is looked at twice, and two that share the elements of what
+/// goes in, by their attributes and by their axes.
+fn small_layers() -> Model {
+    let mut graph = Builder::new();
+    let x = graph.parameter("x", ElementType::F32, "2,3".parse().expect("a shape"));
+    let none = graph.constant("none", Tensor::new([0], &[0i64; 0]).expect("empty"));
+    let flat = graph.constant("flat", Tensor::vector(&[-1i64]));
+    let mut add = |name: &str, op: &str, inputs: &[_]| {
+        graph
+            .add(name, op, "opset1", &[], inputs)
+            .expect("fits its inputs")
+    };
+    let cos = add("cos", "Cos", &[x]);
+    let flat = add("flat view", "Reshape", &[cos, flat]);
+    let same = add("sum of nothing", "ReduceSum", &[cos, none]);
+    let floor = add("floor", "Floor", &[same]);
+    let atan = add("atan", "Atan", &[floor]);
+    let rows = add("rows", "Subtract", &[atan, cos]);
+    for (name, port) in [("a", flat), ("b", same), ("c", rows), ("d", cos)] {
+        graph.result(name, port);
+    }
+    graph.build("small").expect("fits")
+}
+
+#[test]
+fn small_tensors_stay_with_their_layers() {
+    let model = small_layers();
+    let compiled = model.compile(&CompileOptions::default()).expect("compiles");
+    let mut request = compiled.infer_request();
+    let mut kept = Vec::new();
+    for round in 0..6u8 {
+        let x: Vec<f32> = (0..6u8).map(|i| f32::from(i * 7 + round) - 11.5).collect();
+        let x = Tensor::new([2, 3], &x).expect("six");
+        let all = |outputs: ovir::Outputs| (0..4).map(|i| outputs[i].clone()).collect::<Vec<_>>();
+        let outputs = all(request.infer([(0, x.clone())]).expect("evaluates"));
+        let expected = all(model.evaluate([(0, x)]).expect("evaluates"));
+        assert_eq!(outputs, expected, "round {round}");
+        // Some outputs are looked at for longer than until the next evaluation.
+        if round % 2 == 0 {
+            kept.push((outputs, expected));
+        }
+    }
+    for (outputs, expected) in kept {
+        assert_eq!(outputs, expected, "later evaluations wrote to outputs");
+    }
+}
+
 fn product(rows: &str) -> Model {
     let mut graph = Builder::new();
     let shape = format!("{rows},64").parse().expect("a shape");

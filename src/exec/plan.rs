@@ -3,8 +3,13 @@
 use std::sync::OnceLock;
 
 use crate::graph::infer::Fact;
-use crate::graph::{Graph, NodeId};
+use crate::graph::{Graph, Node, NodeId};
 use crate::op::Role;
+use crate::tensor::Shape;
+
+/// Tensors of up to so many bytes stay with the nodes that make them: what is around them takes as
+/// much.
+const SMALL: u64 = 1 << 10;
 
 /// What a run needs to know of a graph ahead.
 #[derive(Debug)]
@@ -21,6 +26,9 @@ pub(crate) struct Plan {
     pub(crate) makes: Vec<bool>,
     /// For each node, the earlier nodes none of whose outputs is used after it; constants stay.
     pub(crate) last_uses: Vec<Vec<u32>>,
+    /// For each node, the shape of its only output, if no run finds another and the tensor is so small
+    /// that its memory stays with the node from one run to the next.
+    pub(crate) small: Vec<Option<Shape>>,
 }
 
 impl Plan {
@@ -74,6 +82,22 @@ impl Plan {
                 .map(|(_, node)| node.role() != Role::Parameter)
                 .collect(),
             last_uses,
+            small: graph
+                .nodes()
+                .map(|(id, node)| small(node, fact(id)))
+                .collect(),
         }
     }
+}
+
+/// See [`Plan::small`].
+fn small(node: &Node, fact: &Fact) -> Option<Shape> {
+    let op = node.op().filter(|op| op.role() == Role::Inner)?;
+    let [output] = &fact.outputs[..] else {
+        return None;
+    };
+    let own = fact.settled && !op.is_constant() && !op.reshapes();
+    // Strings have memory of their own.
+    let small = output.known_bytes().is_some_and(|bytes| bytes <= SMALL);
+    (own && small).then(|| output.shape.to_shape()).flatten()
 }

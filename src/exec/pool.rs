@@ -88,10 +88,7 @@ impl Pool {
             tensor = Some(fresh.map_err(|e| Error::new(Kind::Limit, e.to_string()))?);
         }
         let mut tensor = tensor.unwrap_or_else(|| unreachable!("it was just made"));
-        if cfg!(debug_assertions) && ty != ElementType::Boolean {
-            // An element that an operation forgets to write must not look like a zero.
-            tensor.bytes_mut().fill(0x5a);
-        }
+        spoil(&mut tensor);
         Ok(tensor)
     }
 
@@ -152,6 +149,28 @@ impl Pool {
         self.peak = self.peak.max(self.live);
     }
 
+    /// Leaves a tensor where it is until [`Pool::wake`]; false if others look at it, or it is a piece of
+    /// something.
+    pub(super) fn rest(&mut self, tensor: &mut Tensor) -> bool {
+        let Some(capacity) = tensor.own_capacity() else {
+            return false;
+        };
+        self.live = self.live.saturating_sub(tensor.byte_len() as u64);
+        self.held = self.held.saturating_sub(capacity as u64);
+        true
+    }
+
+    /// Counts a tensor that was left where it is. Its elements are unspecified.
+    pub(super) fn wake(&mut self, tensor: &mut Tensor) -> Result<()> {
+        let bytes = tensor.byte_len() as u64;
+        self.check(bytes, tensor.element_type(), tensor.shape())?;
+        self.live += bytes;
+        self.peak = self.peak.max(self.live);
+        self.held += tensor.own_capacity().unwrap_or(0) as u64;
+        spoil(tensor);
+        Ok(())
+    }
+
     /// Takes back a tensor. Its memory is used again if nobody else looks at it.
     pub(super) fn release(&mut self, tensor: Tensor) {
         let bytes = u64::try_from(tensor.byte_len()).unwrap_or(u64::MAX);
@@ -173,6 +192,13 @@ impl Pool {
             // Operations that bring tensors of their own must not fill the pool.
             self.trim(QUARTERS + MORE_QUARTERS);
         }
+    }
+}
+
+/// An element that an operation forgets to write must not look like a zero, in tests.
+fn spoil(tensor: &mut Tensor) {
+    if cfg!(debug_assertions) && tensor.element_type() != ElementType::Boolean {
+        tensor.bytes_mut().fill(0x5a);
     }
 }
 

@@ -7,7 +7,7 @@ use super::observer::{Control, Observer};
 use super::plan::Plan;
 use super::pool::{Pool, unexpected};
 use super::state::State;
-use super::workspace::{Slots, Tensors, Workspace};
+use super::workspace::{Slot, Slots, Tensors, Workspace};
 use crate::error::{Error, Kind, Place, Result};
 use crate::graph::infer::{Fact, describe};
 use crate::graph::{Graph, Node, NodeId, Operation};
@@ -213,7 +213,12 @@ impl<'r, 'o> Run<'r, 'o> {
             frame.done += 1;
             for &dead in &frame.plan.last_uses[id.index()] {
                 let own = frame.plan.makes[dead as usize];
-                for tensor in frame.slots[dead as usize].drain(..) {
+                let slot = &mut frame.slots[dead as usize];
+                slot.stays &= slot.tensors.iter_mut().all(|t| self.workspace.pool.rest(t));
+                if slot.stays {
+                    continue;
+                }
+                for tensor in slot.drain(..) {
                     if own {
                         self.workspace.pool.release(tensor);
                     }
@@ -242,12 +247,14 @@ impl<'r, 'o> Run<'r, 'o> {
         // Producers stand before their consumers.
         let (earlier, this) = frame.slots.split_at_mut(id.index());
         let this = &mut this[0];
+        let small = frame.plan.small[id.index()].as_ref();
         let inputs = inputs(earlier, model, at)?;
         let next = if let Some(waiting) = frame.waiting.take() {
             let results = std::mem::take(&mut frame.results);
             Some(self.resume(at, waiting, results, &inputs)?)
         } else if let Some(tensors) = self.before(at, &inputs)? {
-            *this = tensors;
+            this.tensors = tensors;
+            this.stays = false;
             None
         } else {
             match op.role() {
@@ -257,18 +264,19 @@ impl<'r, 'o> Run<'r, 'o> {
                     Some(self.control(at, op.role(), &inputs)?)
                 }
                 Role::ReadValue => {
-                    *this = smallvec::smallvec![self.read_value(at, &**op, &inputs)?];
+                    this.tensors = smallvec::smallvec![self.read_value(at, &**op, &inputs)?];
                     None
                 }
                 Role::Assign | Role::Inner | Role::Result => {
-                    evaluate(model, at, &**op, &inputs, &mut self.workspace.pool, this)?;
+                    let pool = &mut self.workspace.pool;
+                    evaluate(model, at, (&**op, small), &inputs, pool, this)?;
                     None
                 }
             }
         };
         match next {
             None => {}
-            Some(Next::Done(tensors)) => *this = tensors,
+            Some(Next::Done(tensors)) => this.tensors = tensors,
             Some(Next::Body(waiting, entry)) => {
                 frame.waiting = Some(waiting);
                 return Ok(Some(entry));
@@ -306,7 +314,9 @@ impl<'r, 'o> Run<'r, 'o> {
             match observer.after(node, &slots[at.id.index()]) {
                 Control::Continue => {}
                 Control::Replace(tensors) => {
-                    slots[at.id.index()] = replacement(self.model, at, tensors)?;
+                    let slot = &mut slots[at.id.index()];
+                    slot.tensors = replacement(self.model, at, tensors)?;
+                    slot.stays = false;
                 }
                 Control::Stop => return Err(stopped(self.model, at)),
             }
@@ -380,7 +390,7 @@ pub(super) fn fits(inferred: &Output, tensor: &Tensor) -> bool {
     (!ty.is_static() || ty == tensor.element_type()) && inferred.shape.contains(tensor.shape())
 }
 
-fn inputs<'t>(slots: &'t [Tensors], model: &Model, at: At) -> Result<Few<&'t Tensor>> {
+fn inputs<'t>(slots: &'t [Slot], model: &Model, at: At) -> Result<Few<&'t Tensor>> {
     let mut inputs = SmallVec::new();
     for port in at.node(model).inputs() {
         let Some(found) = slots[port.node.index()].get(port.index as usize) else {
@@ -393,15 +403,15 @@ fn inputs<'t>(slots: &'t [Tensors], model: &Model, at: At) -> Result<Few<&'t Ten
     Ok(inputs)
 }
 
-/// Evaluates one node: infers what is not settled, allocates, evaluates, checks. `outputs` may have what
-/// an evaluation before left of a constant.
+/// Evaluates one node: infers what is not settled, allocates, evaluates, checks. The slot may have what
+/// an evaluation before left, of a constant or of a node whose tensor is small.
 fn evaluate(
     model: &Model,
     at: At,
-    op: &dyn Op,
+    (op, small): (&dyn Op, Option<&Shape>),
     inputs: &[&Tensor],
     pool: &mut Pool,
-    outputs: &mut Tensors,
+    slot: &mut Slot,
 ) -> Result<()> {
     let failed = |kind: Kind, mut error: crate::op::OpError| {
         // What a kernel left that was refused memory may make no sense to others.
@@ -414,7 +424,11 @@ fn evaluate(
         }
         Error::from_op(at.place(model), kind, error)
     };
-    outputs.clear();
+    let left = std::mem::take(&mut slot.stays);
+    let outputs = &mut slot.tensors;
+    if !left {
+        outputs.clear();
+    }
     if let Some(constant) = op.constant() {
         let tensor = constant.map_err(|e| failed(Kind::Weights, e))?;
         outputs.push(tensor.clone());
@@ -447,28 +461,42 @@ fn evaluate(
     if pieces(op, inputs, inferred, outputs) {
         return Ok(());
     }
-    outputs.clear();
-    for output in inferred {
-        outputs.push(match output.shape.to_shape() {
-            Some(shape) => pool
-                .allocate(output.element_type, &shape)
-                .map_err(|e| at.error(model, e.kind(), e.message()))?,
-            // The operation finds the size and brings the tensor.
-            None => {
-                Tensor::zeros(output.element_type, [0]).map_err(|e| failed(Kind::Eval, e.into()))?
+    let refused = |e: Error| at.error(model, e.kind(), e.message());
+    match (small, &mut outputs[..]) {
+        (Some(_), [tensor]) if left => pool.wake(tensor).map_err(refused)?,
+        (Some(shape), _) => {
+            outputs.clear();
+            let tensor = pool.allocate(inferred[0].element_type, shape);
+            outputs.push(tensor.map_err(refused)?);
+        }
+        (None, _) => {
+            outputs.clear();
+            for output in inferred {
+                outputs.push(match output.shape.to_shape() {
+                    Some(shape) => {
+                        let tensor = pool.allocate(output.element_type, &shape);
+                        tensor.map_err(refused)?
+                    }
+                    // The operation finds the size and brings the tensor.
+                    None => Tensor::zeros(output.element_type, [0])
+                        .map_err(|e| failed(Kind::Eval, e.into()))?,
+                });
             }
-        });
+        }
     }
+    let given = small.map(|_| outputs[0].bytes().as_ptr());
     let io = Io { inputs, outputs };
     op.eval(io).map_err(|e| failed(Kind::Eval, e))?;
     for (output, tensor) in inferred.iter().zip(&*outputs) {
         if tensor.element_type() != output.element_type || !output.shape.contains(tensor.shape()) {
             return Err(unexpected(at.place(model), output, tensor));
         }
-        if !output.shape.is_static() {
+        if small.is_none() && !output.shape.is_static() {
             pool.adopt(tensor);
         }
     }
+    // Not where the operation brought a tensor of its own, or one of its inputs.
+    slot.stays = given.is_some_and(|given| given == slot.tensors[0].bytes().as_ptr());
     Ok(())
 }
 
@@ -478,6 +506,7 @@ fn pieces(op: &dyn Op, inputs: &[&Tensor], inferred: &[Output], outputs: &mut Te
     let Some(starts) = op.pieces(inputs, inferred) else {
         return false;
     };
+    outputs.clear();
     let piece = |(&start, output): (&usize, &Output)| {
         let tensor = inputs.first()?.piece(start, output.shape.to_shape()?)?;
         fits(output, &tensor).then_some(tensor)

@@ -1,5 +1,7 @@
 //! What evaluations of a model keep from one to the next.
 
+use std::ops::{Deref, DerefMut};
+
 use smallvec::SmallVec;
 
 use super::pool::Pool;
@@ -11,8 +13,31 @@ use crate::tensor::Tensor;
 /// The outputs of one node.
 pub(super) type Tensors = SmallVec<[Tensor; 1]>;
 
-/// The outputs of the nodes that are still needed.
-pub(super) type Slots = Vec<Tensors>;
+/// The outputs of a node that are still needed.
+#[derive(Default)]
+pub(super) struct Slot {
+    pub(super) tensors: Tensors,
+    /// Whether the tensor is in a small buffer of the node's own, which it finds here at the next
+    /// evaluation.
+    pub(super) stays: bool,
+}
+
+impl Deref for Slot {
+    type Target = Tensors;
+
+    fn deref(&self) -> &Tensors {
+        &self.tensors
+    }
+}
+
+impl DerefMut for Slot {
+    fn deref_mut(&mut self) -> &mut Tensors {
+        &mut self.tensors
+    }
+}
+
+/// The slots of the nodes of a graph.
+pub(super) type Slots = Vec<Slot>;
 
 /// The memory of evaluations, one at a time: constants, results until the next evaluation, and the
 /// buffers of everything else.
@@ -50,7 +75,7 @@ impl Workspace {
         let mut slots = std::mem::take(&mut self.slots[graph]);
         let more = nodes.saturating_sub(slots.len());
         slots.try_reserve_exact(more).ok()?;
-        slots.resize_with(nodes, Tensors::new);
+        slots.resize_with(nodes, Slot::default);
         Some(slots)
     }
 

@@ -16,6 +16,9 @@ pub(crate) const OUTSIDE: usize = usize::MAX;
 /// How many indices are decoded at a time.
 pub(crate) const BLOCK: usize = 512;
 
+/// Room for so few indices takes no time to clear.
+const FEW: usize = 8;
+
 /// How many indices are decoded before runs of `inner` elements are picked. Single elements are
 /// picked after so few that the processor waits for indices and elements at the same time.
 pub(crate) fn decoded_for(inner: usize) -> usize {
@@ -255,8 +258,16 @@ impl<'a> Gather<'a> {
                 return pick_each(block, &indices[first..end], wrap, out);
             }
         }
-        let mut some = [0; BLOCK];
-        let step = decoded_for(self.inner);
+        if out.len() / self.inner <= FEW {
+            let some = &mut [0; FEW][..out.len() / self.inner];
+            return self.decoded(block, first, out, some);
+        }
+        self.decoded(block, first, out, &mut [0; BLOCK]);
+    }
+
+    /// Decodes indices into `some` and picks what they mean, so many at a time.
+    fn decoded<T: Word>(&self, block: &[T], first: usize, out: &mut [T], some: &mut [usize]) {
+        let step = decoded_for(self.inner).min(some.len());
         for (k, out) in out.chunks_mut(step * self.inner).enumerate() {
             let some = &mut some[..out.len() / self.inner];
             let start = first + k * step;

@@ -417,6 +417,14 @@ impl Tensor {
         })
     }
 
+    /// How many bytes fit in the buffer of this tensor, if nothing else is or looks at it.
+    pub(crate) fn own_capacity(&mut self) -> Option<usize> {
+        match &mut self.storage {
+            Storage::Owned(buffer) => Arc::get_mut(buffer).map(|buffer| buffer.capacity()),
+            Storage::Piece(..) | Storage::Shared(_) | Storage::Strings(_) => None,
+        }
+    }
+
     /// Takes the buffer out if no clone shares it, to be used again.
     pub(crate) fn into_spare(self) -> Option<Spare> {
         match self.storage {

@@ -429,6 +429,13 @@ pub(crate) fn few_i64(tensor: &Tensor) -> Few<i64> {
 
 /// As [`try_i64`], of a tensor of one element.
 pub(crate) fn one_i64(tensor: &Tensor) -> Option<i64> {
+    // What nearly all are, without a look at every type.
+    if let Some(all) = i64::native(tensor.element_type(), tensor.bytes()) {
+        return match all {
+            [one] => Some(*one),
+            _ => None,
+        };
+    }
     let mut out = [0];
     (tensor.len() == 1).then(|| widen_to_i64(tensor, &mut out))?;
     Some(out[0])
