@@ -255,6 +255,41 @@ def products():
         case(f"mmdyn_{m}x{k}x{n}", {"a": left, "b": right}, ir, nodes, flops=flops)
 
 
+def compressed():
+    """Products by weights as language models store them: converted to f16, less a zero point, times a
+    scale for each column, or for each of its groups of 128 terms."""
+    size, group = 2048, 128
+
+    def weights(kind, random):
+        half = lambda numbers: opset13.constant(numbers.astype("float16"))
+        if kind == "f16":
+            return half(random.standard_normal((size, size), dtype=np.float32) / 32)
+        shape = [size, size // group, group] if kind == "u4" else [size, size]
+        least, most, dtype = {"u4": (0, 16, ov.Type.u4), "i8": (-127, 128, ov.Type.i8)}[kind]
+        codes = lambda least, most, shape: opset13.constant(
+            random.integers(least, most, shape).astype("int8"), dtype=dtype
+        )
+        of_groups = [*shape[:-1], 1]
+        numbers = opset13.convert(codes(least, most, shape), "f16")
+        if kind == "u4":
+            zero = opset13.convert(codes(5, 11, of_groups), "f16")
+            numbers = opset13.subtract(numbers, zero)
+        numbers = opset13.multiply(numbers, half((1 + random.random(of_groups)) / 512))
+        if kind == "u4":
+            numbers = opset13.reshape(numbers, np.array([size, size], "int64"), False)
+        return numbers
+
+    for kind in ("f16", "i8", "u4"):
+        for m in (1, 8, 128):
+
+            def ir(p, c, kind=kind):
+                stored = weights(kind, np.random.default_rng(7))
+                return opset13.matmul(p["a"], opset13.convert(stored, "f32"), False, True)
+
+            name = f"mmw_{kind}_{m}x{size}x{size}"
+            case(name, {"a": normal((m, size))}, ir, flops=2 * m * size * size)
+
+
 def convolutions():
     def convolution(name, channels, filters, side, kernel, stride=1, groups=1):
         pad = kernel // 2
@@ -306,7 +341,9 @@ def small_calls():
     case(f"tiny_chain_gather{layers}", {"x": normal((4, 4))}, ir, nodes, order, bytes=moved)
 
 
-for group in (gathers, scatters, reductions, functions, products, convolutions, small_calls):
+for group in (
+    gathers, scatters, reductions, functions, products, compressed, convolutions, small_calls,
+):  # fmt: skip
     group()
 
 

@@ -16,6 +16,7 @@ GROUPS = (
     ("softmax", ("math_softmax",)),
     ("elementwise", ("math_",)),
     ("matmul", ("mm_", "mmdyn_")),
+    ("compressed weights", ("mmw_",)),
     ("convolution", ("conv_",)),
 )
 # Groups that no limit of memory or arithmetic says anything about.

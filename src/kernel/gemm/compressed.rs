@@ -3,8 +3,6 @@
 use std::fmt;
 use std::ops::Range;
 
-use half::f16;
-use half::slice::HalfFloatSliceExt;
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
@@ -12,7 +10,7 @@ use super::Panels;
 use super::lanes::{Lanes, dispatch};
 use super::size::TileSize;
 use super::target::{Target, write};
-use super::widen::{Bfloat16, Code, Float16, I4, I8, Known, U4, U8, read};
+use super::widen::{Bfloat16, Code, Float16, I4, I8, Known, U4, U8, read, to_half};
 use crate::kernel::scratch::{Kept, or_refuse, try_room, try_zeroed};
 use crate::tensor::convert::Compute;
 use crate::tensor::{ElementType, Tensor, pack};
@@ -38,11 +36,11 @@ pub(crate) struct Compressed<'a> {
 
 /// The sizes of compressed weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Sizes {
-    groups: usize,
+pub(super) struct Sizes {
+    pub(super) groups: usize,
     /// The terms of a group.
-    size: usize,
-    columns: usize,
+    pub(super) size: usize,
+    pub(super) columns: usize,
 }
 
 impl Compressed<'_> {
@@ -59,7 +57,7 @@ impl Compressed<'_> {
         (fits(self.zero_point) && fits(self.scale)).then_some([rows, sizes.columns])
     }
 
-    fn sizes(&self) -> Option<Sizes> {
+    pub(super) fn sizes(&self) -> Option<Sizes> {
         let [groups, size, columns] = match (&self.weights.shape()[..], self.by_columns) {
             (&[n, k], true) => [1, k, n],
             (&[k, n], false) => [1, k, n],
@@ -100,7 +98,7 @@ impl Compressed<'_> {
     }
 
     /// A number for each panel, group and column of the panel.
-    fn each(&self, tensor: &Tensor, sizes: Sizes, width: usize) -> Option<Vec<f32>> {
+    pub(super) fn each(&self, tensor: &Tensor, sizes: Sizes, width: usize) -> Option<Vec<f32>> {
         let [of_group, _, of_column] = self.strides(tensor)?;
         let mut values = or_refuse(try_zeroed(tensor.len()))?;
         f32::widen_bytes(tensor.element_type(), tensor.bytes(), 0, &mut values);
@@ -181,9 +179,16 @@ impl PackedNarrow {
         })
     }
 
-    /// Whether what is widened is not exact in `f16`, but must be of it.
-    fn rounds(&self) -> bool {
-        self.half && self.scales.is_some()
+    /// What is done to the numbers of the codes. They are exact in `f16`, and so are the differences of
+    /// those of integers.
+    fn way(&self) -> u8 {
+        match (self.zero_points.is_some(), self.scales.is_some()) {
+            (false, false) => way::PLAIN,
+            (false, true) if self.half => way::SCALED_HALF,
+            (false, true) => way::SCALED,
+            (true, true) if self.half => way::SHIFTED_HALF,
+            (true, _) => way::SHIFTED,
+        }
     }
 
     /// The lines of some terms of a panel, all of one group: codes, zero points and scales.
@@ -268,55 +273,84 @@ impl Lines<'_> {
     }
 }
 
-/// Walks over lines: `$b` is the two vectors of a line. A macro, since a closure would not be compiled
-/// for the vectors of its surroundings.
-macro_rules! for_lines {
-    ($C:ty, $S:ty, $simd:expr, $lines:expr, $others:expr, |$b:ident, $other:ident| $body:block) => {{
-        let (simd, lines) = ($simd, $lines);
-        let [zero, other_zero] = Lines::pair(simd, lines.zero_points, 0.0);
-        let [scale, other_scale] = Lines::pair(simd, lines.scales, 1.0);
-        let affine = (lines.zero_points.is_some(), lines.scales.is_some());
-        let pairs = lines.codes.chunks_exact(lines.size).zip($others);
-        match affine {
-            (false, false) => {
-                for (line, $other) in pairs {
-                    let $b = read::<$C, $S>(simd, line);
-                    $body
-                }
+/// What is done to the numbers of codes: nothing, a multiplication, or a subtraction before it; rounded to
+/// `f16` after it or not. Constants, since loops are compiled for each.
+mod way {
+    pub(super) const PLAIN: u8 = 0;
+    pub(super) const SCALED: u8 = 1;
+    pub(super) const SHIFTED: u8 = 2;
+    pub(super) const SCALED_HALF: u8 = 3;
+    pub(super) const SHIFTED_HALF: u8 = 4;
+}
+
+/// Calls a method that is compiled for each [`way`].
+macro_rules! for_way {
+    ($way:expr, |$WAY:ident| $call:expr) => {
+        match $way {
+            way::PLAIN => {
+                const $WAY: u8 = way::PLAIN;
+                $call
             }
-            (false, true) => {
-                for (line, $other) in pairs {
-                    let [x, y] = read::<$C, $S>(simd, line);
-                    let $b = [simd.mul_f32s(x, scale), simd.mul_f32s(y, other_scale)];
-                    $body
-                }
+            way::SCALED => {
+                const $WAY: u8 = way::SCALED;
+                $call
             }
-            (true, _) => {
-                for (line, $other) in pairs {
-                    let [x, y] = read::<$C, $S>(simd, line);
-                    let (x, y) = (simd.sub_f32s(x, zero), simd.sub_f32s(y, other_zero));
-                    let $b = [simd.mul_f32s(x, scale), simd.mul_f32s(y, other_scale)];
-                    $body
-                }
+            way::SHIFTED => {
+                const $WAY: u8 = way::SHIFTED;
+                $call
+            }
+            way::SCALED_HALF => {
+                const $WAY: u8 = way::SCALED_HALF;
+                $call
+            }
+            _ => {
+                const $WAY: u8 = way::SHIFTED_HALF;
+                $call
             }
         }
-    }};
+    };
+}
+
+/// The two vectors of a line of codes.
+#[inline(always)]
+fn weights<C: Known, S: Simd, const WAY: u8>(
+    simd: S,
+    line: &[u8],
+    zero: [S::f32s; 2],
+    scale: [S::f32s; 2],
+) -> [S::f32s; 2] {
+    let [mut x, mut y] = read::<C, S>(simd, line);
+    if WAY == way::PLAIN {
+        return [x, y];
+    }
+    if WAY == way::SHIFTED || WAY == way::SHIFTED_HALF {
+        (x, y) = (simd.sub_f32s(x, zero[0]), simd.sub_f32s(y, zero[1]));
+    }
+    (x, y) = (simd.mul_f32s(x, scale[0]), simd.mul_f32s(y, scale[1]));
+    if WAY == way::SCALED_HALF || WAY == way::SHIFTED_HALF {
+        (x, y) = (to_half(simd, x), to_half(simd, y));
+    }
+    [x, y]
 }
 
 /// Writes lines as numbers.
-struct Write<'a> {
+struct Write<'a, const WAY: u8> {
     lines: Lines<'a>,
     out: &'a mut [f32],
 }
 
-impl<C: Known> WithSimd for With<C, Write<'_>> {
+impl<C: Known, const WAY: u8> WithSimd for With<C, Write<'_, WAY>> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Write { lines, out } = self.1;
+        let zero = Lines::pair(simd, lines.zero_points, 0.0);
+        let scale = Lines::pair(simd, lines.scales, 1.0);
         let out = S::as_mut_simd_f32s(out).0.as_chunks_mut::<2>().0;
-        for_lines!(C, S, simd, lines, out, |b, out| { *out = b });
+        for (line, out) in lines.codes.chunks_exact(lines.size).zip(out) {
+            *out = weights::<C, S, WAY>(simd, line, zero, scale);
+        }
     }
 }
 
@@ -330,55 +364,127 @@ struct Few<'a, 'c> {
     add: bool,
 }
 
-impl<C: Known> WithSimd for With<C, Few<'_, '_>> {
+/// The most rows whose sums stay in registers, by the number of these.
+fn most_rows(arch: Arch) -> usize {
+    match arch {
+        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+        Arch::V4(_) => 8,
+        _ => 4,
+    }
+}
+
+/// `R` rows with `P` panels at a time: sums that are few wait for themselves.
+struct Rows<'a, 'c, const R: usize, const P: usize, const WAY: u8>(Few<'a, 'c>);
+
+impl<C: Known, const R: usize, const P: usize, const WAY: u8> WithSimd
+    for With<C, Rows<'_, '_, R, P, WAY>>
+{
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        match self.1.rows {
-            1 => self.1.multiply::<C, S, 1>(simd),
-            2 => self.1.multiply::<C, S, 2>(simd),
-            3 => self.1.multiply::<C, S, 3>(simd),
-            _ => self.1.multiply::<C, S, 4>(simd),
+        let mut few = self.1.0;
+        let (mut start, end) = (few.columns.start, few.columns.end);
+        while start < end {
+            if end - start > (P - 1) * few.b.width {
+                few.panels::<C, S, R, P, WAY>(simd, start);
+                start += P * few.b.width;
+            } else {
+                few.panels::<C, S, R, 1, WAY>(simd, start);
+                start += few.b.width;
+            }
         }
     }
 }
 
 impl Few<'_, '_> {
+    /// Multiplies; false for numbers of rows that no loop is compiled for.
+    fn multiply(self) -> bool {
+        macro_rules! rows {
+            ($R:literal, $P:literal) => {
+                for_way!(self.b.way(), |WAY| {
+                    self.b.dispatch(Rows::<'_, '_, $R, $P, WAY>(self));
+                })
+            };
+        }
+        match self.rows {
+            1 => rows!(1, 4),
+            2 => rows!(2, 2),
+            3 => rows!(3, 1),
+            4 => rows!(4, 1),
+            8 if most_rows(self.b.arch) == 8 => rows!(8, 1),
+            _ => return false,
+        }
+        true
+    }
+
+    /// The panels from the one that begins with column `start` on.
     #[inline(always)]
-    #[allow(clippy::needless_range_loop)] // so that the sums stay in registers
-    fn multiply<C: Known, S: Simd, const R: usize>(self, simd: S) {
-        let (width, k) = (self.b.width, Panels::rows(self.b));
-        let a = self.a.as_chunks::<R>().0;
-        for start in self.columns.clone().step_by(width) {
-            let mut sums = [[simd.splat_f32s(0.0); 2]; R];
-            for terms in self.b.groups(0..k) {
-                let a = &a[terms.clone()];
-                let lines = self.b.lines(start / width, terms);
-                for_lines!(C, S, simd, lines, a, |b, a| {
-                    for r in 0..R {
-                        let x = simd.splat_f32s(a[r]);
-                        sums[r][0] = <f32 as Lanes>::mul_add(simd, x, b[0], sums[r][0]);
-                        sums[r][1] = <f32 as Lanes>::mul_add(simd, x, b[1], sums[r][1]);
-                    }
-                });
-            }
-            let end = self.columns.end.min(start + width);
-            let at = start - self.columns.start..end - self.columns.start;
-            for (r, sums) in sums.iter().enumerate() {
-                write(simd, sums, self.target.row(r, at.clone()), self.add);
+    fn panels<C: Known, S: Simd, const R: usize, const P: usize, const WAY: u8>(
+        &mut self,
+        simd: S,
+        start: usize,
+    ) {
+        let width = self.b.width;
+        let sums = self.sums::<C, S, R, P, WAY>(simd, start / width);
+        for (r, sums) in sums.iter().enumerate() {
+            for (p, sums) in sums.iter().enumerate() {
+                let start = start + p * width;
+                let end = self.columns.end.min(start + width);
+                let at = start - self.columns.start..end - self.columns.start;
+                write(simd, sums, self.target.row(r, at), self.add);
             }
         }
     }
-}
 
-/// Rounds to the nearest `f16`.
-fn round_to_half(numbers: &mut [f32]) {
-    let mut half = [f16::ZERO; 256];
-    for numbers in numbers.chunks_mut(half.len()) {
-        let half = &mut half[..numbers.len()];
-        half.convert_from_f32_slice(numbers);
-        half.convert_to_f32_slice(numbers);
+    /// The sums of the columns of some panels.
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop)] // so that the sums stay in registers
+    fn sums<C: Known, S: Simd, const R: usize, const P: usize, const WAY: u8>(
+        &self,
+        simd: S,
+        first: usize,
+    ) -> [[[S::f32s; 2]; P]; R] {
+        let (b, all) = (self.b, self.a.as_chunks::<R>().0);
+        let mut sums = [[[simd.splat_f32s(0.0); 2]; P]; R];
+        for terms in b.groups(0..Panels::rows(b)) {
+            let a = &all[terms.clone()];
+            let mut codes: [&[u8]; P] = [&[]; P];
+            let mut zero = [[simd.splat_f32s(0.0); 2]; P];
+            let mut scale = [[simd.splat_f32s(1.0); 2]; P];
+            for p in 0..P {
+                let lines = b.lines(first + p, terms.clone());
+                zero[p] = Lines::pair(simd, lines.zero_points, 0.0);
+                scale[p] = Lines::pair(simd, lines.scales, 1.0);
+                codes[p] = lines.codes;
+            }
+            let line = C::CODE.bytes(2 * S::F32_LANES);
+            let mut lines = codes.map(|codes| codes.chunks_exact(line));
+            for a in a {
+                for p in 0..P {
+                    let Some(line) = lines[p].next() else {
+                        break;
+                    };
+                    let b = weights::<C, S, WAY>(simd, line, zero[p], scale[p]);
+                    for r in 0..R {
+                        let x = simd.splat_f32s(a[r]);
+                        let [first, second] = sums[r][p];
+                        sums[r][p] = [
+                            <f32 as Lanes>::mul_add(simd, x, b[0], first),
+                            <f32 as Lanes>::mul_add(simd, x, b[1], second),
+                        ];
+                    }
+                }
+            }
+        }
+        // A copy: what is given away by its address does not stay in registers.
+        let mut out = [[[simd.splat_f32s(0.0); 2]; P]; R];
+        for r in 0..R {
+            for p in 0..P {
+                out[r][p] = sums[r][p];
+            }
+        }
+        out
     }
 }
 
@@ -402,13 +508,8 @@ impl Panels<f32> for PackedNarrow {
         for terms in self.groups(rows) {
             let (out, others) = rest.split_at_mut(terms.len() * width);
             let lines = self.lines(columns.start / width, terms);
-            self.dispatch(Write {
-                lines,
-                out: &mut *out,
-            });
-            if self.rounds() {
-                round_to_half(out);
-            }
+            for_way!(self.way(), |WAY| self
+                .dispatch(Write::<'_, WAY> { lines, out }));
             rest = others;
         }
     }
@@ -421,19 +522,15 @@ impl Panels<f32> for PackedNarrow {
         target: &mut Target<'_, f32>,
         add: bool,
     ) -> bool {
-        // The sums of more rows do not stay in registers; only panels are rounded.
-        if rows > 4 || self.rounds() {
-            return false;
-        }
-        self.dispatch(Few {
+        let few = Few {
             a,
             rows,
             b: self,
             columns,
             target,
             add,
-        });
-        true
+        };
+        few.multiply()
     }
 }
 

@@ -103,7 +103,7 @@ fn integers_wrap() {
 }
 
 /// Every set of vectors that this machine has.
-fn machines() -> Vec<Arch> {
+pub(super) fn machines() -> Vec<Arch> {
     let mut all = vec![Arch::Scalar];
     #[cfg(target_arch = "x86_64")]
     {

@@ -100,6 +100,38 @@ pub(super) fn read<C: Known, S: Simd>(simd: S, line: &[u8]) -> [S::f32s; 2] {
     [f32::load(simd, low), f32::load(simd, high)]
 }
 
+/// Rounds to the nearest `f16`, as if converted and back.
+#[inline(always)]
+pub(super) fn to_half<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(rounded) = x86::to_half(simd, x) {
+        return rounded;
+    }
+    let bits = simd.transmute_u32s_f32s(x);
+    let infinity = simd.splat_u32s(f32::INFINITY.to_bits());
+    // Added to a number, 2^13 times the power of two below it leaves no place for what `f16` has no bits
+    // for. Below its normal numbers these have as many places as the least of them.
+    let power = simd.transmute_f32s_u32s(simd.and_u32s(bits, infinity));
+    let power = simd.max_f32s(power, simd.splat_f32s(LEAST_NORMAL));
+    let large = simd.mul_f32s(power, simd.splat_f32s(8192.0));
+    let size = simd.and_u32s(bits, simd.splat_u32s(!SIGN));
+    let size = simd.transmute_f32s_u32s(size);
+    let rounded = simd.sub_f32s(simd.add_f32s(size, large), large);
+    let above = simd.less_than_or_equal_f32s(simd.splat_f32s(ABOVE), size);
+    let rounded = simd.select_f32s(above, simd.transmute_f32s_u32s(infinity), rounded);
+    let sign = simd.and_u32s(bits, simd.splat_u32s(SIGN));
+    simd.transmute_f32s_u32s(simd.or_u32s(simd.transmute_u32s_f32s(rounded), sign))
+}
+
+/// The bit of the sign.
+const SIGN: u32 = 1 << 31;
+
+/// The least normal number of `f16`,
+const LEAST_NORMAL: f32 = 6.103_515_6e-5;
+
+/// and the least that rounds to its infinity.
+const ABOVE: f32 = 65_520.0;
+
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::any::Any;
@@ -119,6 +151,14 @@ mod x86 {
         }
         let [a, b] = narrow::<C>(*any.downcast_ref::<V3>()?, line)?;
         Some([cast(a), cast(b)])
+    }
+
+    #[inline(always)]
+    pub(super) fn to_half<S: Simd>(simd: S, x: S::f32s) -> Option<S::f32s> {
+        let any: &dyn Any = &simd;
+        let f = any.downcast_ref::<V4>()?.avx512f;
+        let half = f._mm512_cvtps_ph::<0>(cast(x));
+        Some(cast(f._mm512_cvtph_ps(half)))
     }
 
     /// The numbers that four bits stand for.
@@ -241,6 +281,71 @@ mod x86 {
                 ])
             }
             Code::F16 => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::gemm::lanes::dispatch;
+    use crate::kernel::gemm::tests::machines;
+    use pulp::WithSimd;
+
+    struct Round<'a>(&'a mut [f32]);
+
+    impl WithSimd for Round<'_> {
+        type Output = ();
+
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, simd: S) {
+            let lanes = <f32 as Lanes>::lanes::<S>();
+            for numbers in self.0.chunks_mut(lanes) {
+                let vector = f32::load(simd, numbers);
+                f32::store(simd, numbers, to_half(simd, vector));
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_are_rounded_as_by_a_conversion() {
+        // Every number of f16, those that lie in the middle between two, and their neighbours.
+        let halves = (0..=u16::MAX).map(|bits| f32::from(f16::from_bits(bits)));
+        let next = |x: f32| f32::from_bits(x.to_bits() + 1);
+        let middle = |x: f32| f32::from_bits(x.to_bits() + 0x1000);
+        let small = (0..2048u16).map(|i| (f32::from(i) + 0.5) * 2f32.powi(-24));
+        let mut numbers: Vec<f32> = halves
+            .flat_map(|x| {
+                [
+                    x,
+                    middle(x),
+                    next(middle(x)),
+                    f32::from_bits(middle(x).to_bits() - 1),
+                ]
+            })
+            .chain(small.flat_map(|x| [x, -x, next(x), -next(x)]))
+            .chain([
+                65_519.0,
+                65_519.996,
+                65_520.0,
+                -65_520.0,
+                1e30,
+                f32::MIN_POSITIVE,
+                1e-45,
+            ])
+            .filter(|x| !x.is_nan())
+            .collect();
+        let expected: Vec<f32> = numbers
+            .iter()
+            .map(|&x| f32::from(f16::from_f32(x)))
+            .collect();
+        let before = numbers.clone();
+        for arch in machines() {
+            numbers.copy_from_slice(&before);
+            dispatch(arch, Round(&mut numbers));
+            for ((x, found), expected) in before.iter().zip(&numbers).zip(&expected) {
+                assert_eq!(found.to_bits(), expected.to_bits(), "{x:e} with {arch:?}");
+            }
         }
     }
 }

@@ -12,7 +12,7 @@ use smallvec::smallvec;
 
 use super::matmul::{MatMul, Side};
 use crate::kernel::gemm::{
-    self, Compressed, How, Matrix, PackedNarrow, PackedRight, Right, made, product,
+    self, Compressed, How, Matrix, Nibbles, PackedNarrow, PackedRight, Right, made, product,
 };
 use crate::op::{Finish, Input, Io, Op, OpError, Outputs, Prepared, bail};
 use crate::ops::floats::{fill, real};
@@ -48,6 +48,8 @@ enum Stored {
         zero_point: Option<Tensor>,
         scale: Option<Tensor>,
         half: bool,
+        /// For few rows, if they can be multiplied with the weights as they lie.
+        direct: OnceLock<Option<Nibbles>>,
         packed: OnceLock<Option<PackedNarrow>>,
     },
 }
@@ -135,6 +137,7 @@ impl Weights {
                 zero_point: zero_point.cloned(),
                 scale: scale.cloned(),
                 half,
+                direct: OnceLock::new(),
                 packed: OnceLock::new(),
             },
         })
@@ -147,9 +150,11 @@ impl Weights {
         })
     }
 
-    /// Calls `f` with the matrix. The sums are the same whether it is packed or not.
+    /// Calls `f` with the matrix, for so many rows of the other. The sums are the same whether it is packed
+    /// or not.
     fn with_right<R>(
         &self,
+        rows: usize,
         f: impl FnOnce(Right<'_, f32>) -> Result<R, OpError>,
     ) -> Result<R, OpError> {
         let [k, n] = self.size;
@@ -183,6 +188,7 @@ impl Weights {
                 zero_point,
                 scale,
                 half,
+                direct,
                 packed,
             } => {
                 let compressed = Compressed {
@@ -192,6 +198,13 @@ impl Weights {
                     by_columns: self.op.transpose_b,
                     half: *half,
                 };
+                if rows <= Nibbles::MOST_ROWS {
+                    match made(direct, || Nibbles::new(compressed)) {
+                        Some(Some(direct)) => return f(Right::Panels(direct)),
+                        Some(None) => {}
+                        None => return Err(no_memory()),
+                    }
+                }
                 let pack = || {
                     let packed = PackedNarrow::new(compressed);
                     weights.release();
@@ -242,7 +255,7 @@ impl Weights {
             Ok(())
         };
         fill(out, |out: &mut [f32]| {
-            self.with_right(|right| multiply(out, right))
+            self.with_right(rows, |right| multiply(out, right))
         })
     }
 }

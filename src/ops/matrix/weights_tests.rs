@@ -123,6 +123,22 @@ fn plain_weights(
     Tensor::new(shape, &values).expect("as many")
 }
 
+/// A third of each element.
+fn thirds(tensor: &Tensor) -> Tensor {
+    let values = tensor.as_slice::<f32>().expect("f32");
+    let values: Vec<f32> = values.iter().map(|x| x / 3.0).collect();
+    Tensor::new(tensor.shape().clone(), &values).expect("as many")
+}
+
+/// The largest difference of two tensors, as a part of the largest element.
+fn furthest(a: &Tensor, b: &Tensor) -> f32 {
+    let (a, b) = (a.as_slice::<f32>(), b.as_slice::<f32>());
+    let (a, b) = (a.expect("f32"), b.expect("f32"));
+    let most = b.iter().fold(0f32, |most, x| most.max(x.abs()));
+    let pairs = a.iter().zip(b);
+    pairs.fold(0f32, |all, (x, y)| all.max((x - y).abs() / most))
+}
+
 #[test]
 fn compressed_weights() {
     let scales = |dims: &[usize]| {
@@ -150,8 +166,14 @@ fn compressed_weights() {
             (&[3, 8, 70], &[3, 1, 70], false),
             (&[37, 3, 8], &[1, 1, 1], true),
             (&[2, 12, 5], &[], false),
+            // Groups that are multiplied where they lie.
+            (&[9, 3, 32], &[9, 3, 1], true),
+            (&[6, 64], &[6, 1], true),
+            (&[5, 2, 64], &[2, 1], true),
         ] {
+            let (first, last) = (dims[0], dims[dims.len() - 1]);
             let count: usize = dims.iter().product();
+            let terms = count / if by_columns { first } else { last };
             let codes: Vec<u8> = (0..count).map(|i| (i * 7 % 251) as u8).collect();
             let weights = match ty {
                 ElementType::U4 | ElementType::I4 => from_codes(ty, Shape::from(dims), &codes),
@@ -171,12 +193,31 @@ fn compressed_weights() {
             ] {
                 let op = op(false, by_columns);
                 let plain = plain_weights(&weights, zero, scale, by_columns);
-                for rows in [1, 3, 30] {
-                    let a = numbers(&[rows, 24], 1);
+                for rows in [1, 2, 3, 4, 7, 8, 30] {
+                    let a = numbers(&[rows, terms], 1);
                     let expected = run(&op, &[a.clone(), plain.clone()]).expect("fits");
                     let prepared = compressed(&op, &weights, zero, scale, false).expect("weights");
                     let out = run(&*prepared.op, &[a]).expect("fits");
                     assert_eq!(out, expected, "{ty} {dims:?} {rows} rows");
+                }
+                // Scales that leave nothing exact.
+                let thirds = scale.map(|scale| convert(&thirds(scale), ElementType::F16));
+                let Some(scale) = thirds.transpose().expect("numbers") else {
+                    continue;
+                };
+                let plain = plain_weights(&weights, zero, Some(&scale), by_columns);
+                let half = convert(&plain, ElementType::F16).expect("numbers");
+                let half = convert(&half, ElementType::F32).expect("numbers");
+                for rows in [1, 2, 3, 4, 7, 30] {
+                    let a = numbers(&[rows, terms], 1);
+                    let expected = run(&op, &[a.clone(), half.clone()]).expect("fits");
+                    let prepared = compressed(&op, &weights, zero, Some(&scale), true);
+                    let out = run(&*prepared.expect("weights").op, &[a]).expect("fits");
+                    let error = furthest(&out, &expected);
+                    assert!(
+                        error < 1e-6,
+                        "{ty} {dims:?} {rows} rows: {error:e} beside f16"
+                    );
                 }
             }
         }
@@ -202,12 +243,7 @@ fn weights_are_not_shown() {
 #[test]
 fn the_first_product_has_the_bits_of_the_others() {
     // Terms and columns in several blocks, sums that round.
-    let thirds = |dims: &[usize], seed: usize| {
-        let tensor = numbers(dims, seed);
-        let values = tensor.as_slice::<f32>().expect("f32");
-        let values: Vec<f32> = values.iter().map(|x| x / 3.0).collect();
-        Tensor::new(Shape::from(dims), &values).expect("as many")
-    };
+    let thirds = |dims: &[usize], seed: usize| thirds(&numbers(dims, seed));
     for rows in [1, 5, 12, 40, 130] {
         for transpose_b in [false, true] {
             let dims = if transpose_b { [530, 600] } else { [600, 530] };
