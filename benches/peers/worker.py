@@ -35,6 +35,7 @@ class OpenVino:
             "NUM_STREAMS": 1,
             "PERFORMANCE_HINT": "LATENCY",
             "INFERENCE_PRECISION_HINT": "f32",
+            "DYNAMIC_QUANTIZATION_GROUP_SIZE": 0,
         }
         self.core.set_property("CPU", options)
 

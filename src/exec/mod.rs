@@ -2,6 +2,7 @@
 
 mod awake;
 mod control;
+mod evaluate;
 pub mod lifetimes;
 mod observer;
 mod plan;

@@ -3,14 +3,15 @@
 use std::fmt;
 use std::ops::Range;
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Arch, WithSimd};
 use rayon::prelude::*;
 
 use super::Panels;
-use super::lanes::{Lanes, dispatch};
+use super::coded::{Few, Lines, With, Write, for_way, way};
+use super::lanes::dispatch;
 use super::size::TileSize;
-use super::target::{Target, write};
-use super::widen::{Bfloat16, Code, Float16, I4, I8, Known, U4, U8, read, to_half};
+use super::target::Target;
+use super::widen::{Bfloat16, Code, Float16, I4, I8, U4, U8};
 use crate::kernel::scratch::{Kept, or_refuse, try_room, try_zeroed};
 use crate::tensor::convert::Compute;
 use crate::tensor::{ElementType, Tensor, pack};
@@ -121,8 +122,8 @@ pub(crate) struct PackedNarrow {
     memory: Kept,
     code: Code,
     sizes: Sizes,
-    width: usize,
-    arch: Arch,
+    pub(super) width: usize,
+    pub(super) arch: Arch,
     zero_points: Option<Vec<f32>>,
     scales: Option<Vec<f32>>,
     /// Whether what is widened is rounded to `f16`.
@@ -181,7 +182,7 @@ impl PackedNarrow {
 
     /// What is done to the numbers of the codes. They are exact in `f16`, and so are the differences of
     /// those of integers.
-    fn way(&self) -> u8 {
+    pub(super) fn way(&self) -> u8 {
         match (self.zero_points.is_some(), self.scales.is_some()) {
             (false, false) => way::PLAIN,
             (false, true) if self.half => way::SCALED_HALF,
@@ -192,7 +193,7 @@ impl PackedNarrow {
     }
 
     /// The lines of some terms of a panel, all of one group: codes, zero points and scales.
-    fn lines(&self, panel: usize, terms: Range<usize>) -> Lines<'_> {
+    pub(super) fn lines(&self, panel: usize, terms: Range<usize>) -> Lines<'_> {
         let from = (panel * Panels::rows(self) + terms.start) * self.width;
         let bytes: &[u8] = self.memory.elements();
         let group = panel * self.sizes.groups + terms.start / self.sizes.size;
@@ -211,7 +212,7 @@ impl PackedNarrow {
     }
 
     /// Some terms, cut where a group begins.
-    fn groups(&self, terms: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    pub(super) fn groups(&self, terms: Range<usize>) -> impl Iterator<Item = Range<usize>> {
         let size = self.sizes.size;
         let mut first = terms.start;
         std::iter::from_fn(move || {
@@ -222,7 +223,7 @@ impl PackedNarrow {
     }
 
     /// Calls an operation compiled for the way the elements are stored.
-    fn dispatch<F>(&self, op: F)
+    pub(super) fn dispatch<F>(&self, op: F)
     where
         With<U4, F>: WithSimd,
         With<I4, F>: WithSimd,
@@ -244,247 +245,6 @@ impl PackedNarrow {
             Code::F16 => call!(Float16),
             Code::Bf16 => call!(Bfloat16),
         }
-    }
-}
-
-/// An operation, and how the elements it reads are stored.
-struct With<C, F>(C, F);
-
-/// Some lines of codes, of one group.
-struct Lines<'a> {
-    codes: &'a [u8],
-    /// The bytes of a line.
-    size: usize,
-    zero_points: Option<&'a [f32]>,
-    scales: Option<&'a [f32]>,
-}
-
-impl Lines<'_> {
-    /// Two vectors of the numbers of a line, or of another number.
-    #[inline(always)]
-    fn pair<S: Simd>(simd: S, numbers: Option<&[f32]>, other: f32) -> [S::f32s; 2] {
-        match numbers {
-            Some(numbers) => match S::as_simd_f32s(numbers).0 {
-                [a, b, ..] => [*a, *b],
-                _ => [simd.splat_f32s(other); 2],
-            },
-            None => [simd.splat_f32s(other); 2],
-        }
-    }
-}
-
-/// What is done to the numbers of codes: nothing, a multiplication, or a subtraction before it; rounded to
-/// `f16` after it or not. Constants, since loops are compiled for each.
-mod way {
-    pub(super) const PLAIN: u8 = 0;
-    pub(super) const SCALED: u8 = 1;
-    pub(super) const SHIFTED: u8 = 2;
-    pub(super) const SCALED_HALF: u8 = 3;
-    pub(super) const SHIFTED_HALF: u8 = 4;
-}
-
-/// Calls a method that is compiled for each [`way`].
-macro_rules! for_way {
-    ($way:expr, |$WAY:ident| $call:expr) => {
-        match $way {
-            way::PLAIN => {
-                const $WAY: u8 = way::PLAIN;
-                $call
-            }
-            way::SCALED => {
-                const $WAY: u8 = way::SCALED;
-                $call
-            }
-            way::SHIFTED => {
-                const $WAY: u8 = way::SHIFTED;
-                $call
-            }
-            way::SCALED_HALF => {
-                const $WAY: u8 = way::SCALED_HALF;
-                $call
-            }
-            _ => {
-                const $WAY: u8 = way::SHIFTED_HALF;
-                $call
-            }
-        }
-    };
-}
-
-/// The two vectors of a line of codes.
-#[inline(always)]
-fn weights<C: Known, S: Simd, const WAY: u8>(
-    simd: S,
-    line: &[u8],
-    zero: [S::f32s; 2],
-    scale: [S::f32s; 2],
-) -> [S::f32s; 2] {
-    let [mut x, mut y] = read::<C, S>(simd, line);
-    if WAY == way::PLAIN {
-        return [x, y];
-    }
-    if WAY == way::SHIFTED || WAY == way::SHIFTED_HALF {
-        (x, y) = (simd.sub_f32s(x, zero[0]), simd.sub_f32s(y, zero[1]));
-    }
-    (x, y) = (simd.mul_f32s(x, scale[0]), simd.mul_f32s(y, scale[1]));
-    if WAY == way::SCALED_HALF || WAY == way::SHIFTED_HALF {
-        (x, y) = (to_half(simd, x), to_half(simd, y));
-    }
-    [x, y]
-}
-
-/// Writes lines as numbers.
-struct Write<'a, const WAY: u8> {
-    lines: Lines<'a>,
-    out: &'a mut [f32],
-}
-
-impl<C: Known, const WAY: u8> WithSimd for With<C, Write<'_, WAY>> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Write { lines, out } = self.1;
-        let zero = Lines::pair(simd, lines.zero_points, 0.0);
-        let scale = Lines::pair(simd, lines.scales, 1.0);
-        let out = S::as_mut_simd_f32s(out).0.as_chunks_mut::<2>().0;
-        for (line, out) in lines.codes.chunks_exact(lines.size).zip(out) {
-            *out = weights::<C, S, WAY>(simd, line, zero, scale);
-        }
-    }
-}
-
-/// Multiplies few rows with some columns. Of the rows, the elements of a term stand side by side.
-struct Few<'a, 'c> {
-    a: &'a [f32],
-    rows: usize,
-    b: &'a PackedNarrow,
-    columns: Range<usize>,
-    target: &'a mut Target<'c, f32>,
-    add: bool,
-}
-
-/// The most rows whose sums stay in registers, by the number of these.
-fn most_rows(arch: Arch) -> usize {
-    match arch {
-        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-        Arch::V4(_) => 8,
-        _ => 4,
-    }
-}
-
-/// `R` rows with `P` panels at a time: sums that are few wait for themselves.
-struct Rows<'a, 'c, const R: usize, const P: usize, const WAY: u8>(Few<'a, 'c>);
-
-impl<C: Known, const R: usize, const P: usize, const WAY: u8> WithSimd
-    for With<C, Rows<'_, '_, R, P, WAY>>
-{
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let mut few = self.1.0;
-        let (mut start, end) = (few.columns.start, few.columns.end);
-        while start < end {
-            if end - start > (P - 1) * few.b.width {
-                few.panels::<C, S, R, P, WAY>(simd, start);
-                start += P * few.b.width;
-            } else {
-                few.panels::<C, S, R, 1, WAY>(simd, start);
-                start += few.b.width;
-            }
-        }
-    }
-}
-
-impl Few<'_, '_> {
-    /// Multiplies; false for numbers of rows that no loop is compiled for.
-    fn multiply(self) -> bool {
-        macro_rules! rows {
-            ($R:literal, $P:literal) => {
-                for_way!(self.b.way(), |WAY| {
-                    self.b.dispatch(Rows::<'_, '_, $R, $P, WAY>(self));
-                })
-            };
-        }
-        match self.rows {
-            1 => rows!(1, 4),
-            2 => rows!(2, 2),
-            3 => rows!(3, 1),
-            4 => rows!(4, 1),
-            8 if most_rows(self.b.arch) == 8 => rows!(8, 1),
-            _ => return false,
-        }
-        true
-    }
-
-    /// The panels from the one that begins with column `start` on.
-    #[inline(always)]
-    fn panels<C: Known, S: Simd, const R: usize, const P: usize, const WAY: u8>(
-        &mut self,
-        simd: S,
-        start: usize,
-    ) {
-        let width = self.b.width;
-        let sums = self.sums::<C, S, R, P, WAY>(simd, start / width);
-        for (r, sums) in sums.iter().enumerate() {
-            for (p, sums) in sums.iter().enumerate() {
-                let start = start + p * width;
-                let end = self.columns.end.min(start + width);
-                let at = start - self.columns.start..end - self.columns.start;
-                write(simd, sums, self.target.row(r, at), self.add);
-            }
-        }
-    }
-
-    /// The sums of the columns of some panels.
-    #[inline(always)]
-    #[allow(clippy::needless_range_loop)] // so that the sums stay in registers
-    fn sums<C: Known, S: Simd, const R: usize, const P: usize, const WAY: u8>(
-        &self,
-        simd: S,
-        first: usize,
-    ) -> [[[S::f32s; 2]; P]; R] {
-        let (b, all) = (self.b, self.a.as_chunks::<R>().0);
-        let mut sums = [[[simd.splat_f32s(0.0); 2]; P]; R];
-        for terms in b.groups(0..Panels::rows(b)) {
-            let a = &all[terms.clone()];
-            let mut codes: [&[u8]; P] = [&[]; P];
-            let mut zero = [[simd.splat_f32s(0.0); 2]; P];
-            let mut scale = [[simd.splat_f32s(1.0); 2]; P];
-            for p in 0..P {
-                let lines = b.lines(first + p, terms.clone());
-                zero[p] = Lines::pair(simd, lines.zero_points, 0.0);
-                scale[p] = Lines::pair(simd, lines.scales, 1.0);
-                codes[p] = lines.codes;
-            }
-            let line = C::CODE.bytes(2 * S::F32_LANES);
-            let mut lines = codes.map(|codes| codes.chunks_exact(line));
-            for a in a {
-                for p in 0..P {
-                    let Some(line) = lines[p].next() else {
-                        break;
-                    };
-                    let b = weights::<C, S, WAY>(simd, line, zero[p], scale[p]);
-                    for r in 0..R {
-                        let x = simd.splat_f32s(a[r]);
-                        let [first, second] = sums[r][p];
-                        sums[r][p] = [
-                            <f32 as Lanes>::mul_add(simd, x, b[0], first),
-                            <f32 as Lanes>::mul_add(simd, x, b[1], second),
-                        ];
-                    }
-                }
-            }
-        }
-        // A copy: what is given away by its address does not stay in registers.
-        let mut out = [[[simd.splat_f32s(0.0); 2]; P]; R];
-        for r in 0..R {
-            for p in 0..P {
-                out[r][p] = sums[r][p];
-            }
-        }
-        out
     }
 }
 

@@ -4,6 +4,7 @@
 mod ahead;
 mod band;
 mod batch;
+mod coded;
 mod compressed;
 mod few;
 mod integer;

@@ -1,0 +1,254 @@
+//! Loops over lines of codes: they write panels, or multiply few rows.
+
+use std::ops::Range;
+
+use pulp::{Arch, Simd, WithSimd};
+
+use super::Panels;
+use super::compressed::PackedNarrow;
+use super::lanes::Lanes;
+use super::target::{Target, write};
+use super::widen::{Known, read, to_half};
+
+/// An operation, and how the elements it reads are stored.
+pub(super) struct With<C, F>(pub(super) C, pub(super) F);
+
+/// Some lines of codes, of one group.
+pub(super) struct Lines<'a> {
+    pub(super) codes: &'a [u8],
+    /// The bytes of a line.
+    pub(super) size: usize,
+    pub(super) zero_points: Option<&'a [f32]>,
+    pub(super) scales: Option<&'a [f32]>,
+}
+
+impl Lines<'_> {
+    /// Two vectors of the numbers of a line, or of another number.
+    #[inline(always)]
+    fn pair<S: Simd>(simd: S, numbers: Option<&[f32]>, other: f32) -> [S::f32s; 2] {
+        match numbers {
+            Some(numbers) => match S::as_simd_f32s(numbers).0 {
+                [a, b, ..] => [*a, *b],
+                _ => [simd.splat_f32s(other); 2],
+            },
+            None => [simd.splat_f32s(other); 2],
+        }
+    }
+}
+
+/// What is done to the numbers of codes: nothing, a multiplication, or a subtraction before it; rounded to
+/// `f16` after it or not. Constants, since loops are compiled for each.
+pub(super) mod way {
+    pub(in super::super) const PLAIN: u8 = 0;
+    pub(in super::super) const SCALED: u8 = 1;
+    pub(in super::super) const SHIFTED: u8 = 2;
+    pub(in super::super) const SCALED_HALF: u8 = 3;
+    pub(in super::super) const SHIFTED_HALF: u8 = 4;
+}
+
+/// Calls a method that is compiled for each [`way`].
+macro_rules! for_way {
+    ($way:expr, |$WAY:ident| $call:expr) => {
+        match $way {
+            way::PLAIN => {
+                const $WAY: u8 = way::PLAIN;
+                $call
+            }
+            way::SCALED => {
+                const $WAY: u8 = way::SCALED;
+                $call
+            }
+            way::SHIFTED => {
+                const $WAY: u8 = way::SHIFTED;
+                $call
+            }
+            way::SCALED_HALF => {
+                const $WAY: u8 = way::SCALED_HALF;
+                $call
+            }
+            _ => {
+                const $WAY: u8 = way::SHIFTED_HALF;
+                $call
+            }
+        }
+    };
+}
+
+pub(super) use for_way;
+
+/// The two vectors of a line of codes.
+#[inline(always)]
+fn weights<C: Known, S: Simd, const WAY: u8>(
+    simd: S,
+    line: &[u8],
+    zero: [S::f32s; 2],
+    scale: [S::f32s; 2],
+) -> [S::f32s; 2] {
+    let [mut x, mut y] = read::<C, S>(simd, line);
+    if WAY == way::PLAIN {
+        return [x, y];
+    }
+    if WAY == way::SHIFTED || WAY == way::SHIFTED_HALF {
+        (x, y) = (simd.sub_f32s(x, zero[0]), simd.sub_f32s(y, zero[1]));
+    }
+    (x, y) = (simd.mul_f32s(x, scale[0]), simd.mul_f32s(y, scale[1]));
+    if WAY == way::SCALED_HALF || WAY == way::SHIFTED_HALF {
+        (x, y) = (to_half(simd, x), to_half(simd, y));
+    }
+    [x, y]
+}
+
+/// Writes lines as numbers.
+pub(super) struct Write<'a, const WAY: u8> {
+    pub(super) lines: Lines<'a>,
+    pub(super) out: &'a mut [f32],
+}
+
+impl<C: Known, const WAY: u8> WithSimd for With<C, Write<'_, WAY>> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Write { lines, out } = self.1;
+        let zero = Lines::pair(simd, lines.zero_points, 0.0);
+        let scale = Lines::pair(simd, lines.scales, 1.0);
+        let out = S::as_mut_simd_f32s(out).0.as_chunks_mut::<2>().0;
+        for (line, out) in lines.codes.chunks_exact(lines.size).zip(out) {
+            *out = weights::<C, S, WAY>(simd, line, zero, scale);
+        }
+    }
+}
+
+/// Multiplies few rows with some columns. Of the rows, the elements of a term stand side by side.
+pub(super) struct Few<'a, 'c> {
+    pub(super) a: &'a [f32],
+    pub(super) rows: usize,
+    pub(super) b: &'a PackedNarrow,
+    pub(super) columns: Range<usize>,
+    pub(super) target: &'a mut Target<'c, f32>,
+    pub(super) add: bool,
+}
+
+/// The most rows whose sums stay in registers, by the number of these.
+fn most_rows(arch: Arch) -> usize {
+    match arch {
+        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+        Arch::V4(_) => 8,
+        _ => 4,
+    }
+}
+
+/// `R` rows with `P` panels at a time: sums that are few wait for themselves.
+pub(super) struct Rows<'a, 'c, const R: usize, const P: usize, const WAY: u8>(Few<'a, 'c>);
+
+impl<C: Known, const R: usize, const P: usize, const WAY: u8> WithSimd
+    for With<C, Rows<'_, '_, R, P, WAY>>
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let mut few = self.1.0;
+        let (mut start, end) = (few.columns.start, few.columns.end);
+        while start < end {
+            if end - start > (P - 1) * few.b.width {
+                few.panels::<C, S, R, P, WAY>(simd, start);
+                start += P * few.b.width;
+            } else {
+                few.panels::<C, S, R, 1, WAY>(simd, start);
+                start += few.b.width;
+            }
+        }
+    }
+}
+
+impl Few<'_, '_> {
+    /// Multiplies; false for numbers of rows that no loop is compiled for.
+    pub(super) fn multiply(self) -> bool {
+        macro_rules! rows {
+            ($R:literal, $P:literal) => {
+                for_way!(self.b.way(), |WAY| {
+                    self.b.dispatch(Rows::<'_, '_, $R, $P, WAY>(self));
+                })
+            };
+        }
+        match self.rows {
+            1 => rows!(1, 4),
+            2 => rows!(2, 2),
+            3 => rows!(3, 1),
+            4 => rows!(4, 1),
+            8 if most_rows(self.b.arch) == 8 => rows!(8, 1),
+            _ => return false,
+        }
+        true
+    }
+
+    /// The panels from the one that begins with column `start` on.
+    #[inline(always)]
+    fn panels<C: Known, S: Simd, const R: usize, const P: usize, const WAY: u8>(
+        &mut self,
+        simd: S,
+        start: usize,
+    ) {
+        let width = self.b.width;
+        let sums = self.sums::<C, S, R, P, WAY>(simd, start / width);
+        for (r, sums) in sums.iter().enumerate() {
+            for (p, sums) in sums.iter().enumerate() {
+                let start = start + p * width;
+                let end = self.columns.end.min(start + width);
+                let at = start - self.columns.start..end - self.columns.start;
+                write(simd, sums, self.target.row(r, at), self.add);
+            }
+        }
+    }
+
+    /// The sums of the columns of some panels.
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop)] // so that the sums stay in registers
+    fn sums<C: Known, S: Simd, const R: usize, const P: usize, const WAY: u8>(
+        &self,
+        simd: S,
+        first: usize,
+    ) -> [[[S::f32s; 2]; P]; R] {
+        let (b, all) = (self.b, self.a.as_chunks::<R>().0);
+        let mut sums = [[[simd.splat_f32s(0.0); 2]; P]; R];
+        for terms in b.groups(0..Panels::rows(b)) {
+            let a = &all[terms.clone()];
+            let mut codes: [&[u8]; P] = [&[]; P];
+            let mut zero = [[simd.splat_f32s(0.0); 2]; P];
+            let mut scale = [[simd.splat_f32s(1.0); 2]; P];
+            for p in 0..P {
+                let lines = b.lines(first + p, terms.clone());
+                zero[p] = Lines::pair(simd, lines.zero_points, 0.0);
+                scale[p] = Lines::pair(simd, lines.scales, 1.0);
+                codes[p] = lines.codes;
+            }
+            let line = C::CODE.bytes(2 * S::F32_LANES);
+            let mut lines = codes.map(|codes| codes.chunks_exact(line));
+            for a in a {
+                for p in 0..P {
+                    let Some(line) = lines[p].next() else {
+                        break;
+                    };
+                    let b = weights::<C, S, WAY>(simd, line, zero[p], scale[p]);
+                    for r in 0..R {
+                        let x = simd.splat_f32s(a[r]);
+                        let [first, second] = sums[r][p];
+                        sums[r][p] = [
+                            <f32 as Lanes>::mul_add(simd, x, b[0], first),
+                            <f32 as Lanes>::mul_add(simd, x, b[1], second),
+                        ];
+                    }
+                }
+            }
+        }
+        // A copy: what is given away by its address does not stay in registers.
+        let mut out = [[[simd.splat_f32s(0.0); 2]; P]; R];
+        for r in 0..R {
+            for p in 0..P {
+                out[r][p] = sums[r][p];
+            }
+        }
+        out
+    }
+}
