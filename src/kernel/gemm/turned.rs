@@ -189,9 +189,12 @@ mod tests {
 
     #[test]
     fn planes_that_fill_vectors_are_not_turned() {
-        assert!(turns::<f32>([512, 2048, 49]));
-        assert!(!turns::<f32>([64, 256, 64]));
-        assert!(!turns::<f32>([512, 2048, 784]));
-        assert!(!turns::<f32>([8, 2048, 49]));
+        let lanes = TileSize::of::<f32>(arch()).lanes;
+        // 49 where there are sixteen.
+        let places = 3 * lanes + 1;
+        assert!(turns::<f32>([512, 2048, places]));
+        assert!(!turns::<f32>([64, 256, 4 * lanes]));
+        assert!(!turns::<f32>([512, 2048, 49 * lanes]));
+        assert!(!turns::<f32>([lanes, 2048, places]));
     }
 }
