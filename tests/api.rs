@@ -344,6 +344,37 @@ fn tensors_are_freed_after_their_last_use() {
     assert_eq!(outputs[0].as_slice::<f32>().expect("f32")[999_999], 20.0);
 }
 
+/// What is freed makes room for as much, not for more.
+#[test]
+fn freed_tensors_count_once() {
+    let mut graph = Builder::new();
+    let x = graph.parameter("x", ElementType::F32, shape("1000000"));
+    let one = graph.constant("one", Tensor::scalar(1f32));
+    let mut add = |name: &str, operation: &str, attributes: &[_], inputs: &[_]| {
+        graph
+            .add(name, operation, "opset1", attributes, inputs)
+            .expect("fits its inputs")
+    };
+    let kept = add("kept", "Add", &[], &[x, one]);
+    let mut value = x;
+    for step in 0..8 {
+        value = add(&format!("step{step}"), "Add", &[], &[value, one]);
+    }
+    let all = add("all", "Concat", &[("axis", "0")], &[kept, value]);
+    graph.result("y", all);
+    let model = graph.build("chain").expect("a model");
+    let x = Tensor::zeros(ElementType::F32, [1_000_000]).expect("a tensor");
+    let mut limits = Limits::default();
+    let mut evaluate = |bytes| {
+        limits.live_bytes = bytes;
+        let outputs = model.evaluate_with([("x", x.clone())], &limits, &mut []);
+        outputs.map(drop).map_err(|error| error.kind())
+    };
+    // Two tensors of 4 MB, and one of 8 that has the elements of both.
+    assert_eq!(evaluate(16_000_000), Ok(()));
+    assert_eq!(evaluate(15_999_999), Err(Kind::Limit));
+}
+
 #[test]
 fn names_and_consumers_are_found() {
     let model = gather();

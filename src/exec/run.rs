@@ -214,13 +214,14 @@ impl<'r, 'o> Run<'r, 'o> {
             for &dead in &frame.plan.last_uses[id.index()] {
                 let own = frame.plan.makes[dead as usize];
                 let slot = &mut frame.slots[dead as usize];
-                slot.stays &= slot.tensors.iter_mut().all(|t| self.workspace.pool.rest(t));
-                if slot.stays {
+                let pool = &mut self.workspace.pool;
+                if slot.stays && slot.tensors.iter_mut().all(|tensor| pool.rest(tensor)) {
                     continue;
                 }
+                slot.stays = false;
                 for tensor in slot.drain(..) {
                     if own {
-                        self.workspace.pool.release(tensor);
+                        pool.release(tensor);
                     }
                 }
             }

@@ -150,8 +150,8 @@ impl Weights {
         })
     }
 
-    /// Calls `f` with the matrix, for so many rows of the other. The sums are the same whether it is packed
-    /// or not.
+    /// Calls `f` with the matrix, for so many rows of the other. Elements of `f32` give the same sums
+    /// whether they are packed or not.
     fn with_right<R>(
         &self,
         rows: usize,
