@@ -1,6 +1,7 @@
 //! Arithmetic, functions, products of matrices and convolutions.
 
 use divan::Bencher;
+use ovir::graph::Port;
 use ovir::tensor::{ElementType, Tensor};
 
 use crate::operation::{Case, Compiled, Evaluator, Way, random};
@@ -68,6 +69,40 @@ fn matmul_weights<W: Way>(bencher: Bencher<'_, '_>, [m, k, n]: [usize; 3]) {
     Case::operation(["MatMul", "opset1"], &[], &[left], &[weights])
         .computes(2 * m * k * n)
         .bench::<W>(bencher);
+}
+
+/// Products with weights of four bits, as language models store them: a zero point and a scale for each group
+/// of 128 terms of a column, all in f16. Layer by layer the weights are widened anew each time.
+#[divan::bench(types = [Compiled], args = [1, 8, 128])]
+fn matmul_compressed<W: Way>(bencher: Bencher<'_, '_>, rows: usize) {
+    let (size, group) = (2048, 128);
+    let groups = size / group;
+    let half = [("destination_type", "f16")];
+    let single = [("destination_type", "f32")];
+    let left = random(ElementType::F32, &[rows, size], None);
+    Case::new(&[left], |graph, ports| {
+        let codes = random(ElementType::U4, &[size, groups, group], None);
+        let codes = graph.constant("codes", codes);
+        let zero = graph.constant("zero", random(ElementType::U4, &[size, groups, 1], None));
+        let scale = graph.constant("scale", random(ElementType::F16, &[size, groups, 1], None));
+        let whole = Tensor::vector(&[size as i64, size as i64]);
+        let whole = graph.constant("whole", whole);
+        let mut add = |name: &str, operation: &str, attributes: &[_], inputs: &[Port]| {
+            let output = graph.add(name, operation, "opset1", attributes, inputs);
+            output.expect("an operation")
+        };
+        let codes = add("wide codes", "Convert", &half, &[codes]);
+        let zero = add("wide zero", "Convert", &half, &[zero]);
+        let shifted = add("shifted", "Subtract", &[], &[codes, zero]);
+        let scaled = add("scaled", "Multiply", &[], &[shifted, scale]);
+        let plain = [("special_zero", "false")];
+        let matrix = add("matrix", "Reshape", &plain, &[scaled, whole]);
+        let weights = add("weights", "Convert", &single, &[matrix]);
+        let turned = [("transpose_a", "false"), ("transpose_b", "true")];
+        add("y", "MatMul", &turned, &[ports[0], weights])
+    })
+    .computes(2 * rows * size * size)
+    .bench::<W>(bencher);
 }
 
 /// Products of two inputs.
