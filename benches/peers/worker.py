@@ -35,6 +35,7 @@ class OpenVino:
             "NUM_STREAMS": 1,
             "PERFORMANCE_HINT": "LATENCY",
             "INFERENCE_PRECISION_HINT": "f32",
+            # Otherwise left sides of products by compressed weights are rounded to i8.
             "DYNAMIC_QUANTIZATION_GROUP_SIZE": 0,
         }
         self.core.set_property("CPU", options)

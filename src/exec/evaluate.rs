@@ -101,7 +101,7 @@ pub(super) fn evaluate(
         if tensor.element_type() != output.element_type || !output.shape.contains(tensor.shape()) {
             return Err(unexpected(at.place(model), output, tensor));
         }
-        if small.is_none() && !output.shape.is_static() {
+        if !output.shape.is_static() {
             pool.adopt(tensor);
         }
     }

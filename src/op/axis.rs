@@ -4,7 +4,7 @@ use smallvec::smallvec;
 
 use super::{Input, OpError, bail, ensure};
 use crate::tensor::convert::one_i64;
-use crate::tensor::{Dimension, ElementType, Few, PartialShape, Tensor};
+use crate::tensor::{Dimension, Few, PartialShape, Tensor};
 
 /// The axis that `axis` means in a tensor of this rank.
 ///
@@ -29,7 +29,7 @@ pub(crate) fn normalize_axis(axis: i64, rank: usize) -> Result<usize, OpError> {
 /// # Errors
 /// When it is not one integer, or not in `-rank..rank`.
 pub(crate) fn axis_of(axis: &Tensor, rank: usize) -> Result<usize, OpError> {
-    if axis.element_type() == ElementType::I64
+    if axis.element_type().is_integer()
         && axis.shape().rank() <= 1
         && let Some(axis) = one_i64(axis)
     {

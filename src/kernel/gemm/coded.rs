@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
 use super::Panels;
 use super::compressed::PackedNarrow;
@@ -129,15 +129,6 @@ pub(super) struct Few<'a, 'c> {
     pub(super) add: bool,
 }
 
-/// The most rows whose sums stay in registers, by the number of these.
-fn most_rows(arch: Arch) -> usize {
-    match arch {
-        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-        Arch::V4(_) => 8,
-        _ => 4,
-    }
-}
-
 /// `R` rows with `P` panels at a time: sums that are few wait for themselves.
 pub(super) struct Rows<'a, 'c, const R: usize, const P: usize, const WAY: u8>(Few<'a, 'c>);
 
@@ -177,7 +168,8 @@ impl Few<'_, '_> {
             2 => rows!(2, 2),
             3 => rows!(3, 1),
             4 => rows!(4, 1),
-            8 if most_rows(self.b.arch) == 8 => rows!(8, 1),
+            // AVX-512, whose vectors are the longest, has registers for as many sums.
+            8 if self.b.width == 32 => rows!(8, 1),
             _ => return false,
         }
         true

@@ -44,6 +44,13 @@ pub(super) struct Sizes {
     pub(super) columns: usize,
 }
 
+impl Sizes {
+    /// The terms of a column.
+    pub(super) fn rows(self) -> usize {
+        self.groups * self.size
+    }
+}
+
 impl Compressed<'_> {
     /// Rows and columns of the matrix, if it can be packed.
     pub(crate) fn size(&self) -> Option<[usize; 2]> {
@@ -123,7 +130,7 @@ pub(crate) struct PackedNarrow {
     code: Code,
     sizes: Sizes,
     pub(super) width: usize,
-    pub(super) arch: Arch,
+    arch: Arch,
     zero_points: Option<Vec<f32>>,
     scales: Option<Vec<f32>>,
     /// Whether what is widened is rounded to `f16`.
@@ -250,7 +257,7 @@ impl PackedNarrow {
 
 impl Panels<f32> for PackedNarrow {
     fn rows(&self) -> usize {
-        self.sizes.groups * self.sizes.size
+        self.sizes.rows()
     }
 
     fn columns(&self) -> usize {
@@ -297,7 +304,7 @@ impl Panels<f32> for PackedNarrow {
 /// The place in the weights of a term of a column.
 fn place(of: &Compressed<'_>, sizes: Sizes, term: usize, column: usize) -> usize {
     match of.by_columns {
-        true => column * sizes.groups * sizes.size + term,
+        true => column * sizes.rows() + term,
         false => term * sizes.columns + column,
     }
 }
@@ -305,7 +312,7 @@ fn place(of: &Compressed<'_>, sizes: Sizes, term: usize, column: usize) -> usize
 /// Writes the codes of a panel, one or two to a byte.
 fn pack_codes(of: &Compressed<'_>, sizes: Sizes, start: usize, width: usize, out: &mut [u8]) {
     let (ty, bytes) = (of.weights.element_type(), of.weights.bytes());
-    let rows = sizes.groups * sizes.size;
+    let rows = sizes.rows();
     let count = width.min(sizes.columns - start);
     let nibbles = matches!(ty, ElementType::U4 | ElementType::I4);
     let line = if nibbles { width / 2 } else { width };

@@ -13,8 +13,8 @@ use pulp::Arch;
 
 use super::Panels;
 use super::compressed::{Compressed, Sizes};
-use super::size::TileSize;
 use super::target::Target;
+use super::widen::{SIGNED, UNSIGNED};
 use crate::tensor::{ElementType, Tensor, pack};
 
 /// Terms whose codes are read at a time: sixteen in the low bits of as many bytes, sixteen in the
@@ -74,16 +74,10 @@ impl Nibbles {
 
     /// The numbers of the sixteen codes.
     fn numbers(&self) -> [f32; 16] {
-        let negative = if self.weights.element_type() == ElementType::I4 {
-            16.0
-        } else {
-            0.0
-        };
-        let mut numbers = [0.0; 16];
-        for (code, number) in (0..16u8).zip(&mut numbers) {
-            *number = f32::from(code) - if code < 8 { 0.0 } else { negative };
+        match self.weights.element_type() {
+            ElementType::I4 => SIGNED,
+            _ => UNSIGNED,
         }
-        numbers
     }
 
     /// Zero point and scale of a group of a column.
@@ -97,15 +91,11 @@ impl Nibbles {
 
 impl Panels<f32> for Nibbles {
     fn rows(&self) -> usize {
-        self.sizes.groups * self.sizes.size
+        self.sizes.rows()
     }
 
     fn columns(&self) -> usize {
         self.sizes.columns
-    }
-
-    fn width(&self, tile: TileSize) -> usize {
-        tile.across(self.sizes.columns).columns
     }
 
     /// Number by number: products of few rows do not need panels.
@@ -330,6 +320,7 @@ mod x86 {
 mod tests {
     use super::*;
     use crate::kernel::gemm::PackedNarrow;
+    use crate::kernel::gemm::size::TileSize;
     use crate::kernel::gemm::tests::machines;
     use crate::tensor::Shape;
     use crate::tensor::convert::from_codes;

@@ -67,6 +67,14 @@ impl Code {
     }
 }
 
+/// The numbers that four bits stand for, without sign and with it.
+pub(super) const UNSIGNED: [f32; 16] = [
+    0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0, 13.0, 14.0, 15.0,
+];
+pub(super) const SIGNED: [f32; 16] = [
+    0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, -8.0, -7.0, -6.0, -5.0, -4.0, -3.0, -2.0, -1.0,
+];
+
 /// A [`Code`] that is known when a loop is compiled.
 pub(super) trait Known: Copy {
     const CODE: Code;
@@ -140,7 +148,7 @@ mod x86 {
     use pulp::Simd;
     use pulp::x86::{V3, V4};
 
-    use super::{Code, Known};
+    use super::{Code, Known, SIGNED, UNSIGNED};
 
     #[inline(always)]
     pub(super) fn read<C: Known, S: Simd>(simd: S, line: &[u8]) -> Option<[S::f32s; 2]> {
@@ -160,14 +168,6 @@ mod x86 {
         let half = f._mm512_cvtps_ph::<0>(cast(x));
         Some(cast(f._mm512_cvtph_ps(half)))
     }
-
-    /// The numbers that four bits stand for.
-    const UNSIGNED: [f32; 16] = [
-        0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0, 13.0, 14.0, 15.0,
-    ];
-    const SIGNED: [f32; 16] = [
-        0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, -8.0, -7.0, -6.0, -5.0, -4.0, -3.0, -2.0, -1.0,
-    ];
 
     /// Two vectors of sixteen numbers.
     #[inline(always)]

@@ -208,7 +208,7 @@ fn compressed_weights() {
                 let plain = plain_weights(&weights, zero, Some(&scale), by_columns);
                 let half = convert(&plain, ElementType::F16).expect("numbers");
                 let half = convert(&half, ElementType::F32).expect("numbers");
-                for rows in [1, 2, 3, 4, 7, 30] {
+                for rows in [1, 2, 3, 4, 7, 8, 30] {
                     let a = numbers(&[rows, terms], 1);
                     let expected = run(&op, &[a.clone(), half.clone()]).expect("fits");
                     let prepared = compressed(&op, &weights, zero, Some(&scale), true);
