@@ -72,7 +72,7 @@ def limit(case, threads, options):
         return None
     if rows := least.get("rows"):
         words = [options.probe, "--threads", str(threads), "--serve", rows["how"]]
-        for name in ("rows", "bytes", "table", "tables"):
+        for name in ("rows", "bytes", "table", "tables", "index"):
             words += [f"--{name}", str(rows[name])]
         return words
     # The same bytes in as many threads; a reduction only reads.

@@ -3,7 +3,7 @@
 //! ```text
 //! probe [--threads N] [--repetitions N]
 //! probe [--threads N] --serve multiply|copy|read [--bytes N]
-//! probe [--threads N] --serve pick|put --rows N --bytes N --table N [--tables N]
+//! probe [--threads N] --serve pick|put --rows N --bytes N --table N [--tables N] [--index N]
 //! ```
 //!
 //! One line of JSON: `gflops` of fused multiply-adds in f32, and for each `bytes`, those that a
@@ -14,7 +14,8 @@
 //! limits: it says `ready WORK`, the operations (or bytes) of a repetition, and answers each line
 //! `run N` with `t` and the nanoseconds of N repetitions. `pick` copies rows of so many bytes from
 //! random places of each table, one after the other, to places in order, `put` from places in order to
-//! random ones of a table that is copied first: as much as gathers and scatters must do.
+//! random ones of a table that is copied first: as much as gathers and scatters must do. What tells the place
+//! of a row has so many bytes (`--index`): 4, 8 or 16.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -115,7 +116,46 @@ struct Rows {
     bytes: usize,
     table: usize,
     tables: usize,
+    /// Bytes of what tells the place of a row.
+    index: usize,
     put: bool,
+}
+
+/// What tells the place of a row.
+trait Place: Copy {
+    fn new(place: u64) -> Self;
+    fn place(self) -> usize;
+}
+
+impl Place for u32 {
+    fn new(place: u64) -> Self {
+        place as Self
+    }
+
+    fn place(self) -> usize {
+        self as usize
+    }
+}
+
+impl Place for u64 {
+    fn new(place: u64) -> Self {
+        place
+    }
+
+    fn place(self) -> usize {
+        self as usize
+    }
+}
+
+/// What two indices add to a place.
+impl Place for [u64; 2] {
+    fn new(place: u64) -> Self {
+        [place / 2, place.div_ceil(2)]
+    }
+
+    fn place(self) -> usize {
+        (self[0] + self[1]) as usize
+    }
 }
 
 impl Rows {
@@ -127,7 +167,7 @@ impl Rows {
         } else {
             (2, 0)
         };
-        self.tables * (self.count * (times * self.bytes + size_of::<u64>()) + copied)
+        self.tables * (self.count * (times * self.bytes + self.index) + copied)
     }
 
     /// What one of some threads does: some of the tables, or some of the rows of the only one, put in as
@@ -157,17 +197,35 @@ impl Rows {
         rounds: usize,
     ) -> Result<Vec<Duration>, Box<dyn Error>> {
         let part = self.part(threads);
+        match self.index {
+            4 => part.times_by::<u32>(threads, repetitions, rounds),
+            8 => part.times_by::<u64>(threads, repetitions, rounds),
+            16 => part.times_by::<[u64; 2]>(threads, repetitions, rounds),
+            other => Err(format!("--index: expected 4, 8 or 16, got {other}").into()),
+        }
+    }
+
+    /// The same for the part of one thread.
+    fn times_by<P: Place + 'static>(
+        self,
+        threads: usize,
+        repetitions: usize,
+        rounds: usize,
+    ) -> Result<Vec<Duration>, Box<dyn Error>> {
         match self.bytes {
-            1 => times(threads, repetitions, || part.prepare::<u8, 1>(rounds)),
-            2 => times(threads, repetitions, || part.prepare::<u16, 1>(rounds)),
-            4 => times(threads, repetitions, || part.prepare::<u32, 1>(rounds)),
+            1 => times(threads, repetitions, || self.prepare::<u8, P, 1>(rounds)),
+            2 => times(threads, repetitions, || self.prepare::<u16, P, 1>(rounds)),
+            4 => times(threads, repetitions, || self.prepare::<u32, P, 1>(rounds)),
             // Zero: as many as there are.
-            _ => times(threads, repetitions, || part.prepare::<u8, 0>(rounds)),
+            _ => times(threads, repetitions, || self.prepare::<u8, P, 0>(rounds)),
         }
     }
 
     /// Moves rows of `WIDTH` elements, as often as that.
-    fn prepare<T: Copy + From<u8>, const WIDTH: usize>(self, rounds: usize) -> impl FnMut() {
+    fn prepare<T: Copy + From<u8>, P: Place, const WIDTH: usize>(
+        self,
+        rounds: usize,
+    ) -> impl FnMut() + use<T, P, WIDTH> {
         let width = if WIDTH > 0 { WIDTH } else { self.bytes };
         let rows = (self.table / self.bytes).max(1);
         let mut state = 1u64;
@@ -176,10 +234,10 @@ impl Rows {
             state = state
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) % rows as u64
+            P::new((state >> 33) % rows as u64)
         };
         let count = self.tables * self.count;
-        let places: Vec<u64> = std::iter::repeat_with(random).take(count).collect();
+        let places: Vec<P> = std::iter::repeat_with(random).take(count).collect();
         let size = rows * width;
         let tables = vec![T::from(1); self.tables * size];
         let mut copies = vec![T::from(1); if self.put { tables.len() } else { 0 }];
@@ -188,7 +246,7 @@ impl Rows {
         move || {
             // What is captured the compiler does not know.
             let width = if WIDTH > 0 { WIDTH } else { width };
-            let row = |place: u64| place as usize * width..(place as usize + 1) * width;
+            let row = |place: P| place.place() * width..(place.place() + 1) * width;
             for _ in 0..rounds {
                 let tables = black_box(&tables).chunks_exact(size);
                 let in_order = black_box(&mut in_order).chunks_exact_mut(each * width);
@@ -333,7 +391,7 @@ fn serve(limit: Limit, threads: usize) -> Result<(), Box<dyn Error>> {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let (mut threads, mut repetitions, mut bytes, mut served) = (1, 15, SIZES[0], None);
-    let (mut rows, mut table, mut tables) = (1, SIZES[0], 1);
+    let (mut rows, mut table, mut tables, mut index) = (1, SIZES[0], 1, 8);
     let mut arguments = std::env::args().skip(1);
     while let Some(option) = arguments.next() {
         let value = arguments.next().ok_or(format!("{option} needs a value"))?;
@@ -344,6 +402,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             "--rows" => rows = value.parse::<usize>()?.max(1),
             "--table" => table = value.parse()?,
             "--tables" => tables = value.parse::<usize>()?.max(1),
+            "--index" => index = value.parse()?,
             "--serve" => served = Some(value),
             _ => return Err(format!("there is no option {option}").into()),
         }
@@ -362,6 +421,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 bytes,
                 table,
                 tables,
+                index,
                 put: how == "put",
             };
             return serve(Limit::Rows(rows), threads);

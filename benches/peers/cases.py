@@ -27,7 +27,7 @@ def case(name, inputs, ir, nodes=None, constants=None, opset=18, **work):
     """`inputs` and `constants` map names to functions of a random generator, `ir` makes a node of
     parameters and constants, `nodes` are those of ONNX. `work` is bytes=… or flops=…; bytes may
     be a function of the bytes of all inputs and of the output. `rows` tells how many rows of each of
-    some tables are moved to or from random places, and their bytes and those of a table."""
+    some tables are moved to or from random places, and their bytes, those of a table and those that tell a place."""
     CASES[name] = (inputs, ir, nodes, constants or {}, opset, work)
 
 
@@ -53,12 +53,11 @@ def size(shape):
     return int(np.prod(shape))
 
 
-def rows_of(count, width, table, dtype, tables=1, put=False):
-    """Rows of `width` elements that are picked from random places, or put there."""
+def rows_of(count, width, table, dtype, tables=1, index=8, put=False):
+    """Rows of `width` elements that are picked from random places, or put there: so many bytes tell each place."""
     each = np.dtype(dtype).itemsize
-    how = "put" if put else "pick"
     numbers = {"rows": count, "bytes": width * each, "table": size(table) * each, "tables": tables}
-    return {"how": how, **numbers}
+    return {"how": "put" if put else "pick", **numbers, "index": index}
 
 
 def moved(inputs, output):
@@ -81,7 +80,7 @@ def gathers():
         number = opset13.constant(np.int64(axis))
         table, draw = normal(data, dtype), indices(data[axis], idx, idx_type)
         below = (size(idx[batch:]), size(data[axis + 1 :]), data[axis:], dtype, size(data[:axis]))
-        work = dict(bytes=picked, rows=rows_of(*below))
+        work = dict(bytes=picked, rows=rows_of(*below, np.dtype(idx_type).itemsize))
         nodes = [node("Gather", ["table", "idx"], ["y"], axis=axis)]
         if fixed:
             ir = lambda p, c: opset13.gather(c["table"], p["idx"], number)
@@ -120,7 +119,8 @@ def gathers():
         nodes = [node("GatherND", ["table", "idx"], ["y"], batch_dims=batch)]
         depth = batch + shape[-1]
         count = size(shape[batch:-1])
-        rows = rows_of(count, size(data[depth:]), data[batch:], "float32", size(data[:batch]))
+        below = (size(data[depth:]), data[batch:], "float32", size(data[:batch]))
+        rows = rows_of(count, *below, index=8 * shape[-1])
         inputs = {"table": normal(data), "idx": draw}
         case(name, inputs, ir, nodes, bytes=picked, rows=rows)
 
@@ -148,7 +148,8 @@ def scatters():
             "idx": indices(data[axis], shape, idx),
             "upd": normal(shape, dtype),
         }
-        rows = rows_of(size(shape[axis:]), 1, data[axis:], dtype, size(data[:axis]), put=True)
+        below = (size(shape[axis:]), 1, data[axis:], dtype, size(data[:axis]))
+        rows = rows_of(*below, np.dtype(idx).itemsize, put=True)
         case(name, inputs, ir, nodes, bytes=scattered, rows=rows)
 
     example = ((1000, 256, 7, 7), (125, 20, 7, 6), 0)
@@ -189,7 +190,7 @@ def scatters():
         nodes = [node("ScatterND", ["data", "idx", "upd"], ["y"], reduction=how)]
         updates = normal(shape[:-1] + data[depth:])
         inputs = {"data": normal(data), "idx": draw, "upd": updates}
-        rows = rows_of(count, size(data[depth:]), data, "float32", put=True)
+        rows = rows_of(count, size(data[depth:]), data, "float32", index=8 * depth, put=True)
         case(name, inputs, ir, nodes, bytes=scattered, rows=rows)
 
     slices("snd_rows64", (100000, 64), (50000, 1))
