@@ -297,9 +297,35 @@ const AHEAD_BYTES: usize = 512;
 
 /// Writes the runs of `inner` elements at the positions of a block; zeros for [`OUTSIDE`].
 pub(super) fn pick<T: Word>(block: &[T], positions: &[usize], inner: usize, out: &mut [T]) {
-    if inner == 1 {
-        return pick_each(block, positions, 0, out);
+    // Runs as long as the compiler knows take no call each.
+    match inner {
+        1 => pick_each(block, positions, 0, out),
+        2 => pick_short::<T, 2>(block, positions, out),
+        4 => pick_short::<T, 4>(block, positions, out),
+        8 => pick_short::<T, 8>(block, positions, out),
+        16 => pick_short::<T, 16>(block, positions, out),
+        32 if size_of::<T>() <= 2 => pick_short::<T, 32>(block, positions, out),
+        64 if size_of::<T>() == 1 => pick_short::<T, 64>(block, positions, out),
+        _ => pick_runs(block, positions, inner, out, |from, to| copy_run(from, to)),
     }
+}
+
+fn pick_short<T: Word, const N: usize>(block: &[T], positions: &[usize], out: &mut [T]) {
+    pick_runs(block, positions, N, out, |from, to| {
+        if let (Some(from), Some(to)) = (from.first_chunk::<N>(), to.first_chunk_mut::<N>()) {
+            to.clone_from_slice(from);
+        }
+    });
+}
+
+#[inline(always)]
+fn pick_runs<T: Word>(
+    block: &[T],
+    positions: &[usize],
+    inner: usize,
+    out: &mut [T],
+    copy: impl Fn(&[T], &mut [T]),
+) {
     let size = size_of::<T>().max(1);
     let ahead = inner.min(AHEAD_BYTES / size);
     for (i, out) in out.chunks_exact_mut(inner).enumerate() {
@@ -312,7 +338,36 @@ pub(super) fn pick<T: Word>(block: &[T], positions: &[usize], inner: usize, out:
         if position == OUTSIDE {
             out.fill(T::default());
         } else {
-            copy_run(&block[position * inner..][..inner], out);
+            copy(&block[position * inner..][..inner], out);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_of_any_length_are_picked() {
+        fn check<T: Word + PartialEq>(number: impl Fn(usize) -> T) {
+            for inner in [1, 2, 3, 4, 5, 8, 15, 16, 17, 32, 33, 64, 65] {
+                let block: Vec<T> = (1..=13 * inner).map(&number).collect();
+                let positions = [12, 0, OUTSIDE, 7, 7, 3, 1, 2, 11, 4, 5, 6];
+                let expected: Vec<T> = positions
+                    .iter()
+                    .flat_map(|&position| match position {
+                        OUTSIDE => vec![T::default(); inner],
+                        _ => block[position * inner..][..inner].to_vec(),
+                    })
+                    .collect();
+                let mut out = vec![number(99); expected.len()];
+                pick(&block, &positions, inner, &mut out);
+                assert!(out == expected, "{inner} of {} bytes", size_of::<T>());
+            }
+        }
+        check(|i| i as u8);
+        check(|i| i as u16);
+        check(|i| i as u32);
+        check(|i| i as u64);
     }
 }
