@@ -13,9 +13,11 @@ use rayon::prelude::*;
 use super::gather::first_outside;
 use super::moving::{Mover, Odometer, Word, copy, for_rows};
 use super::scatter_columns;
+use super::scatter_piece::Piece;
 pub(crate) use super::scatter_reduce::{Reduction, reduce};
-use super::scratch::{Reused, reused, reused_room, try_zeroed};
-use super::simd::{is_amd, prefetch};
+use super::scatter_walk::Walk;
+use super::scratch::{reused, reused_room, try_zeroed};
+use super::simd::is_amd;
 use crate::limits::Share;
 use crate::op::OpError;
 use crate::tensor::Tensor;
@@ -43,6 +45,18 @@ pub(crate) trait Places: Sync {
     /// had no others.
     fn visit_columns(&self, _slab: usize, _columns: Range<usize>, _f: impl FnMut(usize, usize)) {}
 
+    /// Calls `f(places, position of the first update)` as [`Places::visit`] and [`Places::visit_columns`] do, but
+    /// for some updates at a time, which follow each other. `false` where this is not made for that:
+    /// then nothing was done.
+    fn visit_together(
+        &self,
+        _slab: usize,
+        _columns: Option<Range<usize>>,
+        _f: impl FnMut(&[u32], usize),
+    ) -> bool {
+        false
+    }
+
     /// Where there is one slab, and updates come as slices that are long enough: copies the data, and calls
     /// `meet(slice, update)` for all updates, those of a slice in order.
     fn each_slice<T: Clone + Send + Sync>(
@@ -58,16 +72,9 @@ pub(crate) trait Places: Sync {
 
 /// Fewer elements than this, of data and updates, stay on the calling thread.
 pub(super) const PARALLEL: usize = 1 << 16;
-/// Pieces of fewer bytes stay in a near cache: nothing is asked for ahead.
-const NEAR: usize = 512 << 10;
 /// As many are in the last cache still: a processor of AMD writes to places in there faster than it finds out
 /// which of many updates are for one of some threads.
 const LAST: usize = 16 << 20;
-/// How many updates are looked up before they are applied, where their places are far.
-const AHEAD: usize = 128;
-/// As many where all updates are for one thread: no more than the processor can wait for.
-const TOGETHER: usize = 32;
-
 /// Goes through all of `out`, slabs from `first` on, piece by piece: `begin(first element, piece)`
 /// fills a piece, `work` applies the updates that go there. Pieces are done at the same time. So many bytes of
 /// each element are written where updates meet it.
@@ -108,138 +115,8 @@ pub(super) fn scatter<P: Places, T: Clone + Default + Send + Sync + 'static>(
         out.par_chunks_mut(len).enumerate().share(|(k, out)| {
             let start = k * len;
             begin(i * slab + start, out);
-            work(&mut Piece {
-                places,
-                slab: first + i,
-                start,
-                columns: None,
-                out,
-            });
+            work(&mut Piece::of_places(places, first + i, start, out));
         });
-    }
-}
-
-/// A part of a slab that one thread owns.
-pub(super) struct Piece<'a, P, T> {
-    places: &'a P,
-    slab: usize,
-    /// The place in the slab where the part begins.
-    start: usize,
-    /// The columns of the slab that are the part, if it has not whole rows.
-    columns: Option<Range<usize>>,
-    pub(super) out: &'a mut [T],
-}
-
-impl<'a, P: Places, T> Piece<'a, P, T> {
-    /// All of a slab.
-    pub(super) fn whole(places: &'a P, slab: usize, out: &'a mut [T]) -> Self {
-        Self {
-            places,
-            slab,
-            start: 0,
-            columns: None,
-            out,
-        }
-    }
-
-    /// Some columns of a slab, which lie together.
-    pub(super) fn of_columns(
-        places: &'a P,
-        slab: usize,
-        columns: Range<usize>,
-        out: &'a mut [T],
-    ) -> Self {
-        Self {
-            columns: Some(columns),
-            ..Self::whole(places, slab, out)
-        }
-    }
-
-    /// Calls `f(position in the piece, element there, position of the update)` for the updates that
-    /// go to this piece, in order.
-    #[inline(always)]
-    pub(super) fn each(&mut self, mut f: impl FnMut(usize, &mut T, usize)) {
-        let (slab, start, len) = (self.slab, self.start, self.out.len());
-        let out = &mut *self.out;
-        let base = out.as_ptr();
-        let mut apply = |at: usize, update: usize| {
-            if let Some(element) = out.get_mut(at) {
-                f(at, element, update);
-            }
-        };
-        let whole = len == self.places.slab();
-        // What a processor of AMD does not find near it waits for while it goes on by itself.
-        if is_amd() || size_of::<T>().saturating_mul(len) < NEAR {
-            match &self.columns {
-                Some(columns) => {
-                    let columns = columns.clone();
-                    return self.places.visit_columns(slab, columns, apply);
-                }
-                None if whole => return self.places.visit(slab, apply),
-                None => {}
-            }
-        }
-        if whole || self.columns.is_some() {
-            let mut found = [(0, 0); TOGETHER];
-            let mut count = 0;
-            let together = |at, update| {
-                found[count] = (at, update);
-                prefetch(base, at);
-                count += 1;
-                if count == TOGETHER {
-                    found.iter().for_each(|&(at, update)| apply(at, update));
-                    count = 0;
-                }
-            };
-            match &self.columns {
-                Some(columns) => self.places.visit_columns(slab, columns.clone(), together),
-                None => self.places.visit(slab, together),
-            }
-            let rest = &found[..count];
-            return rest.iter().for_each(|&(at, update)| apply(at, update));
-        }
-        // Which updates are for this piece cannot be foretold: no branch depends on it.
-        let mut found = [(0, 0); AHEAD];
-        let mut count = 0;
-        self.places.visit(slab, |place, update| {
-            let at = place.wrapping_sub(start);
-            found[count] = (at, update);
-            prefetch(base, if at < len { at } else { 0 });
-            count += usize::from(at < len);
-            if count == AHEAD {
-                found.iter().for_each(|&(at, update)| apply(at, update));
-                count = 0;
-            }
-        });
-        found[..count]
-            .iter()
-            .for_each(|&(at, update)| apply(at, update));
-    }
-
-    /// The same part of something else that has as many elements.
-    pub(super) fn on<'b, U>(&'b self, out: &'b mut [U]) -> Piece<'b, P, U> {
-        Piece {
-            places: self.places,
-            slab: self.slab,
-            start: self.start,
-            columns: self.columns.clone(),
-            out,
-        }
-    }
-
-    /// Calls `f(position, elements)` for the runs of elements that the piece consists of. A position is
-    /// that in the slabs from `first` on.
-    pub(super) fn runs(&mut self, first: usize, mut f: impl FnMut(usize, &mut [T])) {
-        let slab = (self.slab - first) * self.places.slab();
-        match (&self.columns, self.places.columns()) {
-            (Some(columns), Some(width)) => {
-                let lines = self.out.chunks_exact_mut(columns.len());
-                for (line, at) in lines.zip((slab + columns.start..).step_by(width)) {
-                    f(at, line);
-                }
-            }
-            _ => f(slab + self.start, self.out),
-        }
     }
 }
 
@@ -252,18 +129,10 @@ pub(crate) struct Scatter<'a> {
     /// The dimensions before the axis, of the data and of the updates.
     outer: &'a [usize],
     outer_updates: &'a [usize],
-    /// The size of the axis, and the number of elements below one index of it.
-    axis: usize,
-    inner: usize,
+    walk: Walk,
     /// How many elements of one slab's data, and of its updates.
     slab: usize,
     slab_updates: usize,
-    /// Below one index of the axis, updates come in runs of `run` neighbouring elements, which
-    /// begin at these offsets in the data.
-    runs: Reused<usize>,
-    run: usize,
-    /// Whether negative indices count from the end of the axis.
-    from_end: bool,
     /// Whether an index that was out of range has been met.
     met_outside: AtomicBool,
 }
@@ -304,13 +173,15 @@ impl<'a> Scatter<'a> {
             wide: Vec::new(),
             outer: &data[..axis],
             outer_updates: &updates[..axis],
-            axis: data[axis],
-            inner,
+            walk: Walk {
+                axis: data[axis],
+                inner,
+                runs,
+                run,
+                from_end,
+            },
             slab: data[axis] * inner,
             slab_updates: updates[axis] * inner_updates,
-            runs,
-            run,
-            from_end,
             met_outside: AtomicBool::new(false),
         })
     }
@@ -356,7 +227,7 @@ impl<'a> Scatter<'a> {
     }
 
     fn first_outside(&self) -> Option<usize> {
-        first_outside(self.indices, self.axis, self.from_end)
+        first_outside(self.indices, self.walk.axis, self.walk.from_end)
     }
 
     /// The first update of a slab, if it has any.
@@ -378,69 +249,44 @@ impl<'a> Scatter<'a> {
         Some(index * self.slab_updates)
     }
 
+    /// The first update of a slab, and the indices of all, if it has any.
+    fn indices_of(&self, slab: usize) -> Option<(usize, Indices<'_>)> {
+        let first = self.updates_of(slab)?;
+        let range = first..first + self.slab_updates;
+        let (ty, bytes) = (self.indices.element_type(), self.indices.bytes());
+        let indices = if let Some(indices) = i32::native(ty, bytes) {
+            Indices::Narrow(&indices[range])
+        } else if let Some(indices) = i64::native(ty, bytes) {
+            Indices::Wide(&indices[range])
+        } else {
+            Indices::Wide(&self.wide[range])
+        };
+        Some((first, indices))
+    }
+
     /// As [`Places::visit`], or [`Places::visit_columns`] if there are some.
     #[inline(always)]
     fn visit_some(&self, slab: usize, columns: Option<Range<usize>>, f: impl FnMut(usize, usize)) {
-        let Some(first) = self.updates_of(slab) else {
-            return;
+        let inside = match self.indices_of(slab) {
+            None => true,
+            Some((first, Indices::Narrow(all))) => self.walk.each(all, first, columns, f),
+            Some((first, Indices::Wide(all))) => self.walk.each(all, first, columns, f),
         };
-        let range = first..first + self.slab_updates;
-        let (ty, bytes) = (self.indices.element_type(), self.indices.bytes());
-        if let Some(indices) = i32::native(ty, bytes) {
-            self.walk(&indices[range], first, columns, f);
-        } else if let Some(indices) = i64::native(ty, bytes) {
-            self.walk(&indices[range], first, columns, f);
-        } else {
-            self.walk(&self.wide[range], first, columns, f);
-        }
+        self.note(inside);
     }
 
-    /// The same, with the indices of the slab.
-    #[inline(always)]
-    fn walk<I: Copy + Into<i64>>(
-        &self,
-        indices: &[I],
-        first: usize,
-        columns: Option<Range<usize>>,
-        mut f: impl FnMut(usize, usize),
-    ) {
-        let wrap = if self.from_end { self.axis } else { 0 };
-        let mut last = 0;
-        let mut position = |index: I| {
-            let index: i64 = index.into();
-            // An index below zero is far above every size once its bits are taken as unsigned.
-            let position = index.cast_unsigned() as usize;
-            let position = position.wrapping_add(if index < 0 { wrap } else { 0 });
-            last = last.max(position);
-            position
-        };
-        if let Some(columns) = columns {
-            let rows = indices.chunks_exact(self.run);
-            for (row, first) in rows.zip((first..).step_by(self.run)) {
-                for (j, &index) in row[columns.clone()].iter().enumerate() {
-                    let above = position(index).wrapping_mul(columns.len());
-                    f(above.wrapping_add(j), first + columns.start + j);
-                }
-            }
-        } else if self.inner == 1 {
-            for (k, &index) in indices.iter().enumerate() {
-                f(position(index), first + k);
-            }
-        } else if self.run > 0 {
-            let mut k = first;
-            let runs = indices.chunks_exact(self.run);
-            for (run, &offset) in runs.zip(self.runs.iter().cycle()) {
-                for (j, &index) in run.iter().enumerate() {
-                    let above = position(index).wrapping_mul(self.inner);
-                    f(above.wrapping_add(offset + j), k);
-                    k += 1;
-                }
-            }
-        }
-        if last >= self.axis {
+    /// Notes if an index was out of range.
+    fn note(&self, inside: bool) {
+        if !inside {
             self.met_outside.store(true, Ordering::Relaxed);
         }
     }
+}
+
+/// Indices of the types that nearly all have.
+enum Indices<'a> {
+    Narrow(&'a [i32]),
+    Wide(&'a [i64]),
 }
 
 impl Places for Scatter<'_> {
@@ -458,12 +304,31 @@ impl Places for Scatter<'_> {
     }
 
     fn columns(&self) -> Option<usize> {
-        (self.inner > 1 && self.run == self.inner).then_some(self.inner)
+        self.walk.columns()
     }
 
     #[inline(always)]
     fn visit_columns(&self, slab: usize, columns: Range<usize>, f: impl FnMut(usize, usize)) {
         self.visit_some(slab, Some(columns), f);
+    }
+
+    #[inline(always)]
+    fn visit_together(
+        &self,
+        slab: usize,
+        columns: Option<Range<usize>>,
+        f: impl FnMut(&[u32], usize),
+    ) -> bool {
+        if i32::try_from(self.slab).is_err() {
+            return false;
+        }
+        let inside = match self.indices_of(slab) {
+            None => true,
+            Some((first, Indices::Narrow(all))) => self.walk.together(all, first, columns, f),
+            Some((first, Indices::Wide(all))) => self.walk.together(all, first, columns, f),
+        };
+        self.note(inside);
+        true
     }
 }
 
@@ -471,7 +336,7 @@ impl Places for Scatter<'_> {
 pub(super) fn overwrite<P: Places, T: Word>(places: &P, data: &[T], updates: &[T], out: &mut [T]) {
     let begin = |start: usize, piece: &mut [T]| copy(&data[start..][..piece.len()], piece);
     scatter(places, 0, out, size_of::<T>(), begin, |piece| {
-        piece.each(|_, element, update| *element = updates[update].clone());
+        piece.each(updates, |_, element, update| element.clone_from(update));
     });
 }
 

@@ -6,7 +6,8 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::scatter::{PARALLEL, Piece, Places};
+use super::scatter::{PARALLEL, Places};
+use super::scatter_piece::Piece;
 use super::scratch::reused;
 use crate::limits::Share;
 
@@ -88,7 +89,7 @@ mod tests {
         let mut out = vec![0; data.len()];
         let begin = |at: usize, run: &mut [u32]| run.copy_from_slice(&data[at..at + run.len()]);
         let work = |piece: &mut Piece<'_, Scatter, u32>| {
-            piece.each(|_, element, update| *element = updates[update]);
+            piece.each(updates, |_, element, update| *element = *update);
         };
         let done = on(threads, || {
             super::scatter(scatter, 0, &mut out, bytes, begin, work)

@@ -2,8 +2,9 @@
 
 use bytemuck::Pod;
 
-use super::scatter::{Piece, Places};
+use super::scatter::Places;
 use super::scatter_arithmetic::Arithmetic;
+use super::scatter_piece::Piece;
 use super::scratch::with_scratch;
 
 /// A sum and the number of terms that were added to it. They stand side by side: the memory of both is waited for
@@ -120,7 +121,7 @@ fn means_by<P: Places, C: Arithmetic, M: Mean<C>>(
             *mean = M::begin(first(element));
         }
         let mut meet = piece.on(means);
-        meet.each(|_, mean, update| mean.add(updates[update]));
+        meet.each(updates, |_, mean, &update| mean.add(update));
         for (element, mean) in piece.out.iter_mut().zip(means) {
             if let Some(mean) = mean.mean(usize::from(use_init_val)) {
                 *element = mean;

@@ -2,9 +2,10 @@
 
 use rayon::prelude::*;
 
-use super::scatter::{Piece, Places, scatter};
+use super::scatter::{Places, scatter};
 use super::scatter_arithmetic::Arithmetic;
 use super::scatter_mean::{mean_of, means};
+use super::scatter_piece::Piece;
 use super::scratch::{Reused, or_refuse, reused, reused_room};
 use crate::limits::Share;
 use crate::op::OpError;
@@ -182,7 +183,7 @@ impl<P: Places> Work<'_, P> {
             };
             met = fresh;
         } else if !self.use_init_val {
-            piece.each(|_, element, _| *element = neutral);
+            piece.each(updates, |_, element, _| *element = neutral);
         }
         self.combine::<C>(Fold {
             updates,
@@ -270,15 +271,12 @@ impl<P: Places> Work<'_, P> {
             };
             self.scatter.visit(i, push);
         }
-        // No two are equal: the order does not depend on how they are sorted.
-        if rayon::current_num_threads() > 1 {
-            order.par_sort_unstable();
-        } else {
-            order.sort_unstable();
-        }
+        // Those of one place stay in order.
+        radsort::sort_by_key(&mut order, |&meeting| (meeting >> PLACE) as u32);
         let place = |meeting: u64| (meeting >> PLACE) as usize;
         let size = ty.bits() / 8;
         let data = self.data.bytes();
+        let numbers = [self.data, self.updates].map(Numbers::of);
         let pieces = output.bytes_mut().par_chunks_mut(PIECE * size).enumerate();
         pieces.share(|(i, out)| {
             let start = i * PIECE;
@@ -287,38 +285,54 @@ impl<P: Places> Work<'_, P> {
             let from = order.partition_point(|&meeting| place(meeting) < start);
             let to = order.partition_point(|&meeting| place(meeting) < end);
             for group in order[from..to].chunk_by(|&a, &b| place(a) == place(b)) {
-                let place = place(group[0]);
-                let result = self.one::<C>(place, group);
-                C::narrow_bytes(&[result], ty, out, place - start);
+                let result = self.one::<C>(&numbers, group);
+                C::narrow_bytes(&[result], ty, out, place(group[0]) - start);
             }
         });
         Ok(())
     }
 
     /// What becomes of the element at a place.
-    fn one<C: Arithmetic>(&self, place: usize, group: &[u64]) -> C {
-        let number = |tensor: &Tensor, at: usize| {
-            let mut number = [C::default()];
-            widen(tensor, at, &mut number);
-            number[0]
-        };
-        let mut updates = group.iter().map(|&meeting| {
-            // The low half.
-            let update = meeting as u32;
-            number(self.updates, update as usize)
-        });
+    fn one<C: Arithmetic>(&self, [data, updates]: &[Numbers<'_, C>; 2], group: &[u64]) -> C {
+        let place = || data.at((group[0] >> PLACE) as usize);
+        // The low half.
+        let mut updates = group
+            .iter()
+            .map(|&meeting| updates.at(meeting as u32 as usize));
         if self.reduction == Reduction::Mean {
-            let first = self.use_init_val.then(|| number(self.data, place));
-            return mean_of(first, updates);
+            return mean_of(self.use_init_val.then(place), updates);
         }
-        let first = if self.use_init_val {
-            number(self.data, place)
+        let mut result = if self.use_init_val {
+            place()
         } else {
             self.neutral()
         };
-        let mut result = first;
         self.combine::<C>(One(&mut updates, &mut result));
         result
+    }
+}
+
+/// Elements that are read one by one.
+struct Numbers<'a, C> {
+    tensor: &'a Tensor,
+    /// Those that lie there as they are.
+    native: Option<&'a [C]>,
+}
+
+impl<'a, C: Arithmetic> Numbers<'a, C> {
+    fn of(tensor: &'a Tensor) -> Self {
+        let native = C::native(tensor.element_type(), tensor.bytes());
+        Self { tensor, native }
+    }
+
+    #[inline(always)]
+    fn at(&self, at: usize) -> C {
+        if let Some(native) = self.native {
+            return native[at];
+        }
+        let mut number = [C::default()];
+        widen(self.tensor, at, &mut number);
+        number[0]
     }
 }
 
@@ -354,12 +368,14 @@ impl<P: Places, C: Arithmetic> Then<C> for Fold<'_, '_, P, C> {
             neutral,
         } = self;
         if met.is_empty() {
-            return piece.each(|_, element, update| *element = f(*element, updates[update]));
+            return piece.each(updates, |_, element, &update| {
+                *element = f(*element, update)
+            });
         }
-        piece.each(|at, element, update| {
+        piece.each(updates, |at, element, &update| {
             let before = if met[at] { *element } else { *neutral };
             met[at] = true;
-            *element = f(before, updates[update]);
+            *element = f(before, update);
         });
     }
 }
@@ -377,8 +393,7 @@ impl<P: Places, C: Arithmetic> Then<C> for Marked<'_, '_, P, C> {
     fn with(&mut self, f: impl Fn(C, C) -> C + Sync) {
         let (updates, mark) = (self.updates, self.mark);
         let (len, met) = (self.piece.out.len(), &mut *self.met);
-        self.piece.each(|at, element, update| {
-            let update = updates[update];
+        self.piece.each(updates, |at, element, &update| {
             if update.same(mark) {
                 meet(met, len, at);
             }

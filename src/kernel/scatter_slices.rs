@@ -1,12 +1,15 @@
 //! Writes slices to places, or combines them with what is there.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::gather::{OUTSIDE, outside_of};
 use super::moving::{Mover, Word, copy, copy_run, for_rows};
 use super::scatter::{PARALLEL, Places};
+use super::scatter_piece::{READ, TOGETHER};
 use super::scratch::{Reused, reused};
-use super::simd::prefetch;
+use super::simd::{prefetch, prefetch_after};
 use super::tuples::Tuples;
 use crate::limits::Share;
 use crate::op::OpError;
@@ -68,8 +71,13 @@ impl ScatterSlices {
 
     fn write<T: Word>(&self, updates: &[T], out: &mut [T]) {
         if self.slice == 1 {
-            for (&place, update) in self.places.iter().zip(updates) {
-                out[place] = update.clone();
+            let some = self.places.chunks(TOGETHER);
+            for (places, updates) in some.zip(updates.chunks(TOGETHER)) {
+                prefetch_after(places, READ);
+                prefetch_after(updates, READ);
+                for (&place, update) in places.iter().zip(updates) {
+                    out[place].clone_from(update);
+                }
             }
             return;
         }
@@ -142,6 +150,28 @@ impl Places for ScatterSlices {
                 update += 1;
             }
         }
+    }
+
+    #[inline(always)]
+    fn visit_together(
+        &self,
+        slab: usize,
+        columns: Option<Range<usize>>,
+        mut f: impl FnMut(&[u32], usize),
+    ) -> bool {
+        if self.slice > 1 || columns.is_some() || u32::try_from(self.slab).is_err() {
+            return false;
+        }
+        let mut narrow = [0; TOGETHER];
+        let first = (slab * self.places.len()..).step_by(TOGETHER);
+        for (first, places) in first.zip(self.places.chunks(TOGETHER)) {
+            prefetch_after(places, READ);
+            for (to, &place) in narrow.iter_mut().zip(places) {
+                *to = place as u32;
+            }
+            f(&narrow[..places.len()], first);
+        }
+        true
     }
 
     /// Each thread owns a part of the slices, and goes through all updates in their order, which lie one
