@@ -1,9 +1,10 @@
 //! Right sides of four bits an element that are multiplied with few rows where they lie.
 //!
 //! A model that writes a text reads all of its weights for each word. What those of a column in one
-//! group can be are sixteen numbers, which fit a vector of AVX-512: an instruction looks up sixteen
-//! weights at a time, zero point, scale and rounding included. The vectors are of terms that lie side
-//! by side in the file, so that nothing is packed and no other memory is taken.
+//! group can be are sixteen numbers, which fit a vector of AVX-512, or two of AVX2: an instruction looks
+//! up as many weights as a vector has, or two do and one chooses, zero point, scale and rounding included.
+//! The vectors are of terms that lie side by side in the file, so that nothing is packed and no other
+//! memory is taken.
 
 use std::fmt;
 use std::ops::Range;
@@ -13,15 +14,16 @@ use pulp::Arch;
 
 use super::Panels;
 use super::compressed::{Compressed, Sizes};
+use super::size::TileSize;
 use super::target::Target;
 use super::widen::{SIGNED, UNSIGNED};
 use crate::tensor::{ElementType, Tensor, pack};
 
-/// Terms whose codes are read at a time: sixteen in the low bits of as many bytes, sixteen in the
+/// Terms whose codes are read at a time, at most: sixteen in the low bits of as many bytes, sixteen in the
 /// high ones.
 const LINE: usize = 32;
 
-/// The right side of products of at most [`Nibbles::MOST_ROWS`] rows.
+/// The right side of products of at most [`Nibbles::most_rows`] rows.
 pub(crate) struct Nibbles {
     /// Of type u4 or i4, column after column.
     weights: Tensor,
@@ -42,8 +44,10 @@ impl fmt::Debug for Nibbles {
 }
 
 impl Nibbles {
-    /// More rows are multiplied faster with panels.
-    pub(crate) const MOST_ROWS: usize = 8;
+    /// More rows are multiplied faster with panels, as all are that fill more than a tile.
+    pub(crate) fn most_rows() -> usize {
+        TileSize::of::<f32>(crate::kernel::simd::arch()).rows
+    }
 
     /// Weights of a form that this machine has instructions for.
     pub(crate) fn new(of: Compressed<'_>) -> Option<Self> {
@@ -126,9 +130,16 @@ impl Panels<f32> for Nibbles {
         add: bool,
     ) -> bool {
         #[cfg(target_arch = "x86_64")]
-        if let (Arch::V4(simd), 1..=Self::MOST_ROWS) = (self.arch, rows) {
-            self.multiply(simd, a, rows, columns, target, add);
-            return true;
+        match self.arch {
+            Arch::V4(simd) => {
+                self.multiply(simd, a, rows, columns, target, add);
+                return true;
+            }
+            Arch::V3(simd) => {
+                self.multiply(simd, a, rows, columns, target, add);
+                return true;
+            }
+            _ => {}
         }
         let _ = (a, rows, columns, target, add, self.arch);
         false
@@ -139,7 +150,7 @@ impl Panels<f32> for Nibbles {
 fn has_instructions(arch: Arch) -> bool {
     match arch {
         #[cfg(target_arch = "x86_64")]
-        Arch::V4(_) => true,
+        Arch::V3(_) | Arch::V4(_) => true,
         _ => false,
     }
 }
@@ -148,9 +159,9 @@ fn has_instructions(arch: Arch) -> bool {
 mod x86 {
     use std::ops::Range;
 
-    use bytemuck::{cast_slice, must_cast};
-    use pulp::x86::V4;
-    use pulp::{Simd, f32x16};
+    use bytemuck::{Pod, cast_slice, must_cast};
+    use pulp::x86::{V3, V4};
+    use pulp::{NullaryFnOnce, Simd};
 
     use super::super::Panels;
     use super::super::target::Target;
@@ -160,6 +171,87 @@ mod x86 {
 
     /// Rows whose sums stay in registers.
     const ROWS: usize = 4;
+
+    /// Vectors that look up numbers.
+    pub(super) trait LookUp: Simd {
+        /// The codes of two vectors, a byte for each lane.
+        type Codes: Pod;
+
+        /// Sixteen numbers.
+        type Table: Copy;
+
+        /// Calls a function compiled for these vectors.
+        fn compile<F: NullaryFnOnce>(self, f: F) -> F::Output;
+
+        /// What is made of sixteen numbers.
+        fn table(self, of: &[f32; 16], make: impl Fn(Self::f32s) -> Self::f32s) -> Self::Table;
+
+        /// Looks up what the low bits and the high bits of bytes stand for.
+        fn look_up(self, table: Self::Table, codes: Self::Codes) -> [Self::f32s; 2];
+    }
+
+    impl LookUp for V4 {
+        type Codes = [u8; 16];
+        type Table = Self::f32s;
+
+        #[inline(always)]
+        fn compile<F: NullaryFnOnce>(self, f: F) -> F::Output {
+            self.vectorize(f)
+        }
+
+        #[inline(always)]
+        fn table(self, of: &[f32; 16], make: impl Fn(Self::f32s) -> Self::f32s) -> Self::f32s {
+            make(must_cast(*of))
+        }
+
+        #[inline(always)]
+        fn look_up(self, table: Self::f32s, codes: [u8; 16]) -> [Self::f32s; 2] {
+            let f = self.avx512f;
+            // Only the low four bits of an index count.
+            let low = f._mm512_cvtepu8_epi32(must_cast(codes));
+            let high = f._mm512_srli_epi32::<4>(low);
+            [low, high].map(
+                #[inline(always)]
+                |codes| must_cast(f._mm512_permutexvar_ps(codes, must_cast(table))),
+            )
+        }
+    }
+
+    impl LookUp for V3 {
+        type Codes = [u8; 8];
+        type Table = [Self::f32s; 2];
+
+        #[inline(always)]
+        fn compile<F: NullaryFnOnce>(self, f: F) -> F::Output {
+            self.vectorize(f)
+        }
+
+        #[inline(always)]
+        fn table(self, of: &[f32; 16], make: impl Fn(Self::f32s) -> Self::f32s) -> [Self::f32s; 2] {
+            let [first, second]: [Self::f32s; 2] = must_cast(*of);
+            [make(first), make(second)]
+        }
+
+        #[inline(always)]
+        fn look_up(self, [first, second]: [Self::f32s; 2], codes: [u8; 8]) -> [Self::f32s; 2] {
+            let (avx, avx2) = (self.avx, self.avx2);
+            // Only the low three bits of an index count; the fourth becomes a sign, which chooses.
+            let low = avx2._mm256_cvtepu8_epi32(must_cast([u64::from_le_bytes(codes), 0]));
+            let high = avx2._mm256_srli_epi32::<4>(low);
+            let choice = [
+                avx2._mm256_slli_epi32::<28>(low),
+                avx2._mm256_slli_epi32::<24>(low),
+            ];
+            let mut weights = [first; 2];
+            for i in 0..2 {
+                let codes = [low, high][i];
+                let a = avx2._mm256_permutevar8x32_ps(must_cast(first), codes);
+                let b = avx2._mm256_permutevar8x32_ps(must_cast(second), codes);
+                weights[i] = must_cast(avx._mm256_blendv_ps(a, b, must_cast(choice[i])));
+            }
+            weights
+        }
+    }
 
     /// Some rows of the left side, each as the lines of codes are: first the even terms of a line, then
     /// the odd ones.
@@ -176,21 +268,21 @@ mod x86 {
 
     impl Nibbles {
         /// Multiplies rows, of which the elements of a term stand side by side.
-        pub(super) fn multiply(
+        pub(super) fn multiply<S: LookUp>(
             &self,
-            simd: V4,
+            simd: S,
             a: &[f32],
             rows: usize,
             columns: Range<usize>,
             target: &mut Target<'_, f32>,
             add: bool,
         ) {
-            let k = Panels::rows(self);
+            let (k, lanes) = (Panels::rows(self), S::F32_LANES);
             with_scratch(rows * k, |turned: &mut [f32]| {
                 for (row, turned) in turned.chunks_exact_mut(k).enumerate() {
-                    let terms = a.chunks_exact(LINE * rows);
-                    for (line, terms) in turned.chunks_exact_mut(LINE).zip(terms) {
-                        let (even, odd) = line.split_at_mut(LINE / 2);
+                    let terms = a.chunks_exact(2 * lanes * rows);
+                    for (line, terms) in turned.chunks_exact_mut(2 * lanes).zip(terms) {
+                        let (even, odd) = line.split_at_mut(lanes);
                         let pairs = terms.chunks_exact(2 * rows);
                         for ((even, odd), pair) in even.iter_mut().zip(odd).zip(pairs) {
                             (*even, *odd) = (pair[row], pair[rows + row]);
@@ -206,20 +298,25 @@ mod x86 {
                         first: i * ROWS,
                         add,
                     };
-                    // The fewer rows, the more columns: sums wait for those before them.
-                    match a.len() / k {
-                        1 => self.rows::<1, 4>(simd, few),
-                        2 => self.rows::<2, 4>(simd, few),
-                        3 => self.rows::<3, 2>(simd, few),
-                        _ => self.rows::<4, 2>(simd, few),
+                    // The fewer rows, the more columns: sums wait for those before them. AVX2 has half of the
+                    // registers.
+                    match (a.len() / k, 2 * lanes < LINE) {
+                        (1, false) => self.rows::<S, 1, 4>(simd, few),
+                        (2, false) => self.rows::<S, 2, 4>(simd, few),
+                        (3, false) => self.rows::<S, 3, 2>(simd, few),
+                        (_, false) => self.rows::<S, 4, 2>(simd, few),
+                        (1, true) => self.rows::<S, 1, 2>(simd, few),
+                        (2, true) => self.rows::<S, 2, 1>(simd, few),
+                        (3, true) => self.rows::<S, 3, 1>(simd, few),
+                        (_, true) => self.rows::<S, 4, 1>(simd, few),
                     }
                 }
             });
         }
 
         /// `R` rows, with `C` columns at a time.
-        fn rows<const R: usize, const C: usize>(&self, simd: V4, few: Few<'_, '_, '_>) {
-            simd.vectorize(
+        fn rows<S: LookUp, const R: usize, const C: usize>(&self, simd: S, few: Few<'_, '_, '_>) {
+            simd.compile(
                 #[inline(always)]
                 || {
                     let columns = few.columns.clone();
@@ -228,9 +325,9 @@ mod x86 {
                         let count = if columns.end - at < C { 1 } else { C };
                         let mut sums = [[0.0; C]; R];
                         if count == C {
-                            sums = self.columns::<R, C>(simd, &few, at);
+                            sums = self.columns::<S, R, C>(simd, &few, at);
                         } else {
-                            let one = self.columns::<R, 1>(simd, &few, at);
+                            let one = self.columns::<S, R, 1>(simd, &few, at);
                             for r in 0..R {
                                 sums[r][0] = one[r][0];
                             }
@@ -251,54 +348,59 @@ mod x86 {
         /// The sums of some columns.
         #[inline(always)]
         #[allow(clippy::needless_range_loop)] // so that the sums stay in registers
-        fn columns<const R: usize, const C: usize>(
+        fn columns<S: LookUp, const R: usize, const C: usize>(
             &self,
-            simd: V4,
+            simd: S,
             few: &Few<'_, '_, '_>,
             first: usize,
         ) -> [[f32; C]; R] {
-            let f = simd.avx512f;
-            let zero = simd.splat_f32x16(0.0);
-            let (k, size) = (Panels::rows(self), self.sizes.size);
-            let numbers: f32x16 = must_cast(self.numbers());
+            let zero = simd.splat_f32s(0.0);
+            let (k, size, lanes) = (Panels::rows(self), self.sizes.size, S::F32_LANES);
+            let numbers = self.numbers();
+            let none = simd.table(
+                &numbers,
+                #[inline(always)]
+                |x| x,
+            );
             let mut sums = [[[zero; 2]; C]; R];
             for group in 0..self.sizes.groups {
-                let mut table = [zero; C];
-                let mut codes: [&[[u8; 16]]; C] = [&[]; C];
-                let mut rows: [&[[f32x16; 2]]; R] = [&[]; R];
+                let mut table = [none; C];
+                let mut codes: [&[S::Codes]; C] = [&[]; C];
+                let mut rows: [&[[S::f32s; 2]]; R] = [&[]; R];
+                let count = size / (2 * lanes);
                 for c in 0..C {
                     let (zero_point, scale) = self.affine(first + c, group);
-                    let shifted = simd.sub_f32x16(numbers, simd.splat_f32x16(zero_point));
-                    let weights = simd.mul_f32x16(shifted, simd.splat_f32x16(scale));
-                    table[c] = match self.half {
-                        true => to_half(simd, weights),
-                        false => weights,
-                    };
+                    let (zero_point, scale) = (simd.splat_f32s(zero_point), simd.splat_f32s(scale));
+                    table[c] = simd.table(
+                        &numbers,
+                        #[inline(always)]
+                        |numbers| {
+                            let weights = simd.mul_f32s(simd.sub_f32s(numbers, zero_point), scale);
+                            match self.half {
+                                true => to_half(simd, weights),
+                                false => weights,
+                            }
+                        },
+                    );
                     let start = ((first + c) * self.sizes.groups + group) * size / 2;
-                    let own = &few.codes[start..start + size / 2];
-                    codes[c] = &own.as_chunks().0[..size / LINE];
+                    codes[c] = &cast_slice(&few.codes[start..start + size / 2])[..count];
                 }
                 for r in 0..R {
                     let row = &few.a[r * k + group * size..][..size];
-                    rows[r] = &cast_slice(row)[..size / LINE];
+                    rows[r] = &S::as_simd_f32s(row).0.as_chunks().0[..count];
                 }
-                for i in 0..size / LINE {
-                    let mut x = [[zero; 2]; R];
-                    for r in 0..R {
-                        x[r] = rows[r][i];
-                    }
+                for i in 0..count {
+                    let mut weights = [[zero; 2]; C];
                     for c in 0..C {
-                        // Only the low four bits of an index count.
-                        let low = f._mm512_cvtepu8_epi32(must_cast(codes[c][i]));
-                        let high = f._mm512_srli_epi32::<4>(low);
-                        let low = f._mm512_permutexvar_ps(low, must_cast(table[c]));
-                        let high = f._mm512_permutexvar_ps(high, must_cast(table[c]));
-                        let (even, odd): (f32x16, f32x16) = (must_cast(low), must_cast(high));
-                        for r in 0..R {
+                        weights[c] = simd.look_up(table[c], codes[c][i]);
+                    }
+                    for r in 0..R {
+                        let [even, odd] = rows[r][i];
+                        for c in 0..C {
                             let [a, b] = sums[r][c];
                             sums[r][c] = [
-                                simd.mul_add_f32x16(x[r][0], even, a),
-                                simd.mul_add_f32x16(x[r][1], odd, b),
+                                simd.mul_add_f32s(even, weights[c][0], a),
+                                simd.mul_add_f32s(odd, weights[c][1], b),
                             ];
                         }
                     }
@@ -308,7 +410,7 @@ mod x86 {
             for r in 0..R {
                 for c in 0..C {
                     let [a, b] = sums[r][c];
-                    out[r][c] = simd.reduce_sum_f32s(simd.add_f32x16(a, b));
+                    out[r][c] = simd.reduce_sum_f32s(simd.add_f32s(a, b));
                 }
             }
             out
@@ -317,48 +419,5 @@ mod x86 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::kernel::gemm::PackedNarrow;
-    use crate::kernel::gemm::size::TileSize;
-    use crate::kernel::gemm::tests::machines;
-    use crate::tensor::Shape;
-    use crate::tensor::convert::from_codes;
-
-    #[test]
-    fn panels_are_those_of_packed_weights() {
-        let codes: Vec<u8> = (0..5 * 64).map(|i| (i * 7 % 251) as u8).collect();
-        let of_groups = |start: f32| {
-            let numbers: Vec<f32> = (0..10u8).map(|i| start + f32::from(i) / 3.0).collect();
-            Tensor::new(Shape::from([5, 2, 1]), &numbers).expect("ten")
-        };
-        let (zero, scale) = (of_groups(2.0), of_groups(0.01));
-        for (ty, arch) in [ElementType::U4, ElementType::I4]
-            .into_iter()
-            .flat_map(|ty| machines().into_iter().map(move |arch| (ty, arch)))
-        {
-            let weights = from_codes(ty, Shape::from([5, 2, 32]), &codes).expect("as many");
-            for (zero_point, half) in [(None, false), (Some(&zero), true)] {
-                let of = Compressed {
-                    weights: &weights,
-                    zero_point,
-                    scale: Some(&scale),
-                    by_columns: true,
-                    half,
-                };
-                let Some(direct) = Nibbles::for_arch(arch, of) else {
-                    assert!(!has_instructions(arch));
-                    continue;
-                };
-                let packed = PackedNarrow::for_arch(arch, of).expect("memory");
-                let width = packed.width(TileSize::of::<f32>(arch));
-                let mut panels = [vec![7.0; 20 * width], vec![7.0; 20 * width]];
-                direct.write(30..50, 0..5, width, &mut panels[0]);
-                packed.write(30..50, 0..5, width, &mut panels[1]);
-                for (a, b) in panels[0].chunks(width).zip(panels[1].chunks(width)) {
-                    assert_eq!(a[..5], b[..5], "{ty} {arch:?}");
-                }
-            }
-        }
-    }
-}
+#[path = "nibbles_tests.rs"]
+mod tests;

@@ -1,10 +1,10 @@
 //! Elements of narrow types as vectors of `f32`, without a detour over memory.
 
 use half::f16;
-use half::slice::HalfFloatSliceExt;
 use pulp::Simd;
 
 use super::lanes::Lanes;
+use crate::tensor::convert::wide;
 
 /// How the elements of a panel are stored. Two codes of four bits share a byte: that of a column in
 /// the first half of the panel, in the low bits, and that of the same place in the second half.
@@ -56,7 +56,9 @@ impl Code {
             }
             Self::F16 => {
                 let line: &[f16] = bytemuck::cast_slice(line);
-                line.convert_to_f32_slice(out);
+                for (out, &x) in out.iter_mut().zip(line) {
+                    *out = wide(x);
+                }
             }
             Self::Bf16 => {
                 for (out, x) in out.iter_mut().zip(line.as_chunks::<2>().0) {
@@ -143,6 +145,7 @@ const ABOVE: f32 = 65_520.0;
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::any::Any;
+    use std::arch::x86_64::__m256i;
 
     use bytemuck::{cast, must_cast};
     use pulp::Simd;
@@ -280,8 +283,33 @@ mod x86 {
                     must_cast(avx2._mm256_slli_epi32::<16>(b)),
                 ])
             }
-            Code::F16 => None,
+            Code::F16 => {
+                let (a, b) = line.first_chunk::<32>()?.split_at(16);
+                let (a, b) = (*a.first_chunk::<16>()?, *b.first_chunk::<16>()?);
+                Some([halves(simd, a), halves(simd, b)])
+            }
         }
+    }
+
+    /// Eight numbers of `f16`, as [`crate::tensor::convert::wide`] has them, but that NaNs stay as they are.
+    #[inline(always)]
+    fn halves(simd: V3, line: [u8; 16]) -> [f32; 8] {
+        let (avx, avx2) = (simd.avx, simd.avx2);
+        let bits = |bits: u32| -> __m256i { must_cast([bits; 8]) };
+        let [least, bias, infinity] = [113 << 23, 112 << 23, f32::INFINITY.to_bits()];
+        // The sign stands in all bits above the exponent.
+        let all = avx2._mm256_slli_epi32::<13>(avx2._mm256_cvtepi16_epi32(must_cast(line)));
+        let rest = avx2._mm256_and_si256(all, bits(0x7fff << 13));
+        // Numbers below the normal ones are a mantissa without a leading one.
+        let small = must_cast(avx2._mm256_add_epi32(rest, bits(least)));
+        let small = avx._mm256_sub_ps(small, must_cast(bits(least)));
+        let special = avx2._mm256_cmpgt_epi32(rest, bits((31 << 23) - 1));
+        let special = avx2._mm256_and_si256(special, bits(infinity));
+        let normal = avx2._mm256_or_si256(avx2._mm256_add_epi32(rest, bits(bias)), special);
+        let below = avx2._mm256_cmpgt_epi32(bits(1 << 23), rest);
+        let size = avx._mm256_blendv_ps(must_cast(normal), small, must_cast(below));
+        let sign = avx2._mm256_and_si256(all, bits(1 << 31));
+        must_cast(avx._mm256_or_ps(size, must_cast(sign)))
     }
 }
 
@@ -304,6 +332,42 @@ mod tests {
                 let vector = f32::load(simd, numbers);
                 f32::store(simd, numbers, to_half(simd, vector));
             }
+        }
+    }
+
+    struct Widen<'a>(&'a [u8], &'a mut [f32]);
+
+    impl WithSimd for Widen<'_> {
+        type Output = ();
+
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, simd: S) {
+            let lanes = <f32 as Lanes>::lanes::<S>();
+            let lines = self.0.chunks_exact(4 * lanes);
+            for (line, out) in lines.zip(self.1.chunks_exact_mut(2 * lanes)) {
+                let [a, b] = read::<Float16, S>(simd, line);
+                let (first, second) = out.split_at_mut(lanes);
+                f32::store(simd, first, a);
+                f32::store(simd, second, b);
+            }
+        }
+    }
+
+    #[test]
+    fn all_numbers_of_two_bytes_are_widened() {
+        let halves: Vec<f16> = (0..=u16::MAX).map(f16::from_bits).collect();
+        let expected: Vec<f32> = halves.iter().map(|&x| f32::from(x)).collect();
+        let mut found = vec![0.0; halves.len()];
+        for arch in machines() {
+            dispatch(arch, Widen(bytemuck::cast_slice(&halves), &mut found));
+            for (found, expected) in found.iter().zip(&expected) {
+                let same = found.to_bits() == expected.to_bits();
+                assert!(
+                    same || found.is_nan() && expected.is_nan(),
+                    "{expected:e} with {arch:?}"
+                );
+            }
+            found.fill(0.0);
         }
     }
 

@@ -198,7 +198,7 @@ impl Weights {
                     by_columns: self.op.transpose_b,
                     half: *half,
                 };
-                if rows <= Nibbles::MOST_ROWS {
+                if rows <= Nibbles::most_rows() {
                     match made(direct, || Nibbles::new(compressed)) {
                         Some(Some(direct)) => return f(Right::Panels(direct)),
                         Some(None) => {}
