@@ -300,15 +300,13 @@ mod x86 {
                     };
                     // The fewer rows, the more columns: sums wait for those before them. AVX2 has half of the
                     // registers.
-                    match (a.len() / k, 2 * lanes < LINE) {
-                        (1, false) => self.rows::<S, 1, 4>(simd, few),
-                        (2, false) => self.rows::<S, 2, 4>(simd, few),
-                        (3, false) => self.rows::<S, 3, 2>(simd, few),
-                        (_, false) => self.rows::<S, 4, 2>(simd, few),
-                        (1, true) => self.rows::<S, 1, 2>(simd, few),
-                        (2, true) => self.rows::<S, 2, 1>(simd, few),
-                        (3, true) => self.rows::<S, 3, 1>(simd, few),
-                        (_, true) => self.rows::<S, 4, 1>(simd, few),
+                    match (a.len() / k, 2 * lanes == LINE) {
+                        (1, true) => self.rows::<S, 1, 4>(simd, few),
+                        (1, false) => self.rows::<S, 1, 2>(simd, few),
+                        (2, true) => self.rows::<S, 2, 2>(simd, few),
+                        (2, false) => self.rows::<S, 2, 1>(simd, few),
+                        (3, _) => self.rows::<S, 3, 1>(simd, few),
+                        _ => self.rows::<S, 4, 1>(simd, few),
                     }
                 }
             });

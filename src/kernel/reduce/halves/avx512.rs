@@ -6,16 +6,9 @@ use bytemuck::must_cast;
 use pulp::cast;
 use pulp::x86::V4;
 
-use super::{Exact, GROUP, LANES, LAST, Row, Sums, is_nothing};
-
-const SIGN: u16 = 1 << 15;
-const MANTISSA: u16 = (1 << 10) - 1;
-const INFINITY: u16 = 31 << 10;
-/// The exponents of small numbers are less, and their difference from the others'.
-const LARGE: usize = 16;
-const APART: u32 = 15;
-/// So many times two products of 25 bits stay below 2^31.
-const FEW: usize = 32;
+use super::{
+    APART, Exact, FEW, GROUP, INFINITY, LANES, LARGE, LAST, MANTISSA, Row, SIGN, Sums, is_nothing,
+};
 
 /// What to multiply the bits of the mantissa by, for each sign and exponent: small numbers, then large ones.
 const FACTORS: [[i16; 64]; 2] = {

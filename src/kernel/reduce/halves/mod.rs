@@ -5,6 +5,8 @@
 //! the numbers with small exponents and one of those with large ones, and both are exact.
 
 #[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
 mod avx512;
 #[cfg(test)]
 mod tests;
@@ -12,7 +14,7 @@ mod tests;
 use std::marker::PhantomData;
 
 use half::f16;
-use pulp::NullaryFnOnce;
+use pulp::{Arch, NullaryFnOnce};
 
 use super::fold::Fold;
 use super::scalar::{Accumulator, Map, Scalar};
@@ -28,6 +30,14 @@ const BLOCK: usize = 256;
 const GROUP: usize = 8;
 /// The exponent of the last bit of the least numbers.
 const LAST: i32 = -24;
+const SIGN: u16 = 1 << 15;
+const MANTISSA: u16 = (1 << 10) - 1;
+const INFINITY: u16 = 31 << 10;
+/// The exponents of small numbers are less, and their difference from the others'.
+const LARGE: usize = 16;
+const APART: u32 = 15;
+/// So many times two products of 25 bits stay below 2^31.
+const FEW: usize = 32;
 /// A negative zero adds nothing, even to a negative zero.
 const NOTHING: f16 = f16::NEG_ZERO;
 const EMPTY: f64 = -0.0;
@@ -200,14 +210,26 @@ impl<F: Exact, const KEPT: u16> NullaryFnOnce for Work<'_, F, KEPT> {
 }
 
 fn work<const KEPT: u16>(acc: &mut [f64], data: &[f16], stride: Option<usize>) {
-    #[cfg(target_arch = "x86_64")]
-    if let pulp::Arch::V4(how) = machine() {
-        return how.vectorize(Work::<_, KEPT> {
-            how,
-            acc,
-            data,
-            stride,
-        });
+    work_on::<KEPT>(machine(), acc, data, stride);
+}
+
+fn work_on<const KEPT: u16>(arch: Arch, acc: &mut [f64], data: &[f16], stride: Option<usize>) {
+    macro_rules! exactly {
+        ($how:ident) => {{
+            return $how.vectorize(Work::<_, KEPT> {
+                how: $how,
+                acc,
+                data,
+                stride,
+            });
+        }};
+    }
+    match arch {
+        #[cfg(target_arch = "x86_64")]
+        Arch::V4(how) => exactly!(how),
+        #[cfg(target_arch = "x86_64")]
+        Arch::V3(how) => exactly!(how),
+        _ => {}
     }
     vectorize(Work::<_, KEPT> {
         how: No,

@@ -26,19 +26,16 @@ fn units(half: f16) -> i64 {
 }
 
 /// What each way that this machine knows adds to the accumulators.
-fn ways(acc: &[f64], data: &[f16], stride: Option<usize>) -> [Vec<f64>; 2] {
-    let mut ways = [acc.to_vec(), acc.to_vec()];
-    let [here, loops] = &mut ways;
-    work::<{ u16::MAX }>(here, data, stride);
-    let acc = loops;
-    Work::<_, { u16::MAX }> {
-        how: No,
-        acc,
-        data,
-        stride,
-    }
-    .call();
-    ways
+fn ways(acc: &[f64], data: &[f16], stride: Option<usize>) -> Vec<Vec<f64>> {
+    let mut machines = vec![machine(), Arch::Scalar];
+    #[cfg(target_arch = "x86_64")]
+    machines.extend(pulp::x86::V3::try_new().map(Arch::V3));
+    let way = |arch: Arch| {
+        let mut acc = acc.to_vec();
+        work_on::<{ u16::MAX }>(arch, &mut acc, data, stride);
+        acc
+    };
+    machines.into_iter().map(way).collect()
 }
 
 fn exactly(sums: &[f64], expected: &[i64]) -> bool {
@@ -108,7 +105,7 @@ fn not_finite() {
         for len in [1, 40, 300] {
             let mut data = vec![NOTHING; len.max(some.len())];
             data[..some.len()].copy_from_slice(some);
-            for [sum] in ways(&[EMPTY], &data, None).map(|sums| [sums[0]]) {
+            for sum in ways(&[EMPTY], &data, None).into_iter().flatten() {
                 let same = sum.to_bits() == expected.to_bits();
                 assert!(same || sum.is_nan() && expected.is_nan(), "{some:?} {sum}");
             }
