@@ -72,9 +72,11 @@ pub(crate) trait Places: Sync {
 
 /// Fewer elements than this, of data and updates, stay on the calling thread.
 pub(super) const PARALLEL: usize = 1 << 16;
-/// As many are in the last cache still: a processor of AMD writes to places in there faster than it finds out
-/// which of many updates are for one of some threads.
+/// Bytes up to which a table is in the last cache still: a processor of AMD writes to places in there faster
+/// than it finds out which of many updates are for one of some threads.
 const LAST: usize = 16 << 20;
+/// Updates are many if there is one for so many elements.
+const MANY: usize = 8;
 /// Goes through all of `out`, slabs from `first` on, piece by piece: `begin(first element, piece)`
 /// fills a piece, `work` applies the updates that go there. Pieces are done at the same time. So many bytes of
 /// each element are written where updates meet it.
@@ -106,8 +108,8 @@ pub(super) fn scatter<P: Places, T: Clone + Default + Send + Sync + 'static>(
         return;
     }
     // Threads that share a slab go through all of its updates each.
-    let most = places.updates() / (out.len() / slab) > slab / 2;
-    if threads == 1 || (most && is_amd() && size_of_val(out) < LAST) {
+    let many = places.updates() / (out.len() / slab) > slab / MANY;
+    if threads == 1 || (many && is_amd() && size_of_val(out) < LAST) {
         return whole(0, out);
     }
     let len = slab.div_ceil(threads);
