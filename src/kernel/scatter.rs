@@ -41,13 +41,10 @@ pub(crate) trait Places: Sync {
         None
     }
 
-    /// Calls `f` as [`Places::visit`] for the updates of some columns alone. Places are counted as if rows
-    /// had no others.
-    fn visit_columns(&self, _slab: usize, _columns: Range<usize>, _f: impl FnMut(usize, usize)) {}
-
-    /// Calls `f(places, position of the first update)` as [`Places::visit`] and [`Places::visit_columns`] do, but
-    /// for some updates at a time, which follow each other. `false` where this is not made for that:
-    /// then nothing was done.
+    /// Calls `f(places, position of the first update)` as [`Places::visit`] does, but for some updates at a time,
+    /// which follow each other. With `columns`, for the updates of these alone: places are counted as if rows had
+    /// no others. `false` where this is not made for that, which is nowhere where there are columns: then
+    /// nothing was done.
     fn visit_together(
         &self,
         _slab: usize,
@@ -266,15 +263,9 @@ impl<'a> Scatter<'a> {
         Some((first, indices))
     }
 
-    /// As [`Places::visit`], or [`Places::visit_columns`] if there are some.
-    #[inline(always)]
-    fn visit_some(&self, slab: usize, columns: Option<Range<usize>>, f: impl FnMut(usize, usize)) {
-        let inside = match self.indices_of(slab) {
-            None => true,
-            Some((first, Indices::Narrow(all))) => self.walk.each(all, first, columns, f),
-            Some((first, Indices::Wide(all))) => self.walk.each(all, first, columns, f),
-        };
-        self.note(inside);
+    /// Whether 31 bits tell each place of a slab.
+    fn is_small(&self) -> bool {
+        i32::try_from(self.slab).is_ok()
     }
 
     /// Notes if an index was out of range.
@@ -302,16 +293,16 @@ impl Places for Scatter<'_> {
 
     #[inline(always)]
     fn visit(&self, slab: usize, f: impl FnMut(usize, usize)) {
-        self.visit_some(slab, None, f);
+        let inside = match self.indices_of(slab) {
+            None => true,
+            Some((first, Indices::Narrow(all))) => self.walk.each(all, first, f),
+            Some((first, Indices::Wide(all))) => self.walk.each(all, first, f),
+        };
+        self.note(inside);
     }
 
     fn columns(&self) -> Option<usize> {
-        self.walk.columns()
-    }
-
-    #[inline(always)]
-    fn visit_columns(&self, slab: usize, columns: Range<usize>, f: impl FnMut(usize, usize)) {
-        self.visit_some(slab, Some(columns), f);
+        self.walk.columns().filter(|_| self.is_small())
     }
 
     #[inline(always)]
@@ -321,7 +312,7 @@ impl Places for Scatter<'_> {
         columns: Option<Range<usize>>,
         f: impl FnMut(&[u32], usize),
     ) -> bool {
-        if i32::try_from(self.slab).is_err() {
+        if !self.is_small() {
             return false;
         }
         let inside = match self.indices_of(slab) {

@@ -75,10 +75,9 @@ impl<'a, P: Places, T> Piece<'a, P, T> {
         if len == self.places.slab() || self.columns.is_some() {
             // What a processor of AMD does not find near it waits for while it goes on by itself.
             let far = !is_amd() && size_of::<T>().saturating_mul(len) >= NEAR;
-            let columns = self.columns.clone();
             let done = self.places.visit_together(
                 slab,
-                columns.clone(),
+                self.columns.clone(),
                 #[inline(always)]
                 |places, first| {
                     let updates = &updates[first..][..places.len()];
@@ -91,14 +90,11 @@ impl<'a, P: Places, T> Piece<'a, P, T> {
                     }
                 },
             );
-            if done {
-                return;
+            if !done {
+                self.places
+                    .visit(slab, |at, update| apply(at, &updates[update]));
             }
-            let each = |at, update: usize| apply(at, &updates[update]);
-            return match columns {
-                Some(columns) => self.places.visit_columns(slab, columns, each),
-                None => self.places.visit(slab, each),
-            };
+            return;
         }
         // Which updates are for this piece cannot be foretold: no branch depends on it.
         let mut found = [(0, 0); AHEAD];

@@ -84,6 +84,8 @@ const GROUP: usize = 256 << 10;
 const FEW: usize = 4;
 /// Above these bits is the place of an update.
 const PLACE: u32 = 32;
+/// So many updates are sorted by radix, which takes as much memory again: no more than a few MiB.
+const SORTED: usize = 1 << 19;
 /// What one thread sorts updates into at a time, in elements.
 const PIECE: usize = 64 << 10;
 
@@ -271,8 +273,13 @@ impl<P: Places> Work<'_, P> {
             };
             self.scatter.visit(i, push);
         }
-        // Those of one place stay in order.
-        radsort::sort_by_key(&mut order, |&meeting| (meeting >> PLACE) as u32);
+        // No two are equal, and those of one place stay in order: the order does not depend on how they are
+        // sorted.
+        if order.len() <= SORTED {
+            radsort::sort_by_key(&mut order, |&meeting| (meeting >> PLACE) as u32);
+        } else {
+            order.par_sort_unstable();
+        }
         let place = |meeting: u64| (meeting >> PLACE) as usize;
         let size = ty.bits() / 8;
         let data = self.data.bytes();

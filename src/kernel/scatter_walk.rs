@@ -27,14 +27,13 @@ impl Walk {
         (self.inner > 1 && self.run == self.inner).then_some(self.inner)
     }
 
-    /// Calls `f(place in the slab, position of the update)` for all updates of a slab, or those of some columns, of
-    /// which `first` is the first. Whether all indices were in range: places mean nothing otherwise.
+    /// Calls `f(place in the slab, position of the update)` for all updates of a slab, of which `first` is the
+    /// first. Whether all indices were in range: places mean nothing otherwise.
     #[inline(always)]
     pub(super) fn each<I: Copy + Into<i64>>(
         &self,
         indices: &[I],
         first: usize,
-        columns: Option<Range<usize>>,
         mut f: impl FnMut(usize, usize),
     ) -> bool {
         let wrap = if self.from_end { self.axis } else { 0 };
@@ -47,15 +46,7 @@ impl Walk {
             last = last.max(position);
             position
         };
-        if let Some(columns) = columns {
-            let rows = indices.chunks_exact(self.run);
-            for (row, first) in rows.zip((first..).step_by(self.run)) {
-                for (j, &index) in row[columns.clone()].iter().enumerate() {
-                    let above = position(index).wrapping_mul(columns.len());
-                    f(above.wrapping_add(j), first + columns.start + j);
-                }
-            }
-        } else if self.inner == 1 {
+        if self.inner == 1 {
             for (k, &index) in indices.iter().enumerate() {
                 f(position(index), first + k);
             }
@@ -73,8 +64,8 @@ impl Walk {
         last < self.axis
     }
 
-    /// Calls `f(places, position of the first update)` for the same updates, some at a time. Places must fit an
-    /// `i32`.
+    /// Calls `f(places, position of the first update)` for the same updates, or those of some columns, some at a
+    /// time. Places must fit an `i32`; those of columns are counted as if rows had no others.
     #[inline(always)]
     pub(super) fn together<I: Narrow>(
         &self,
@@ -222,14 +213,22 @@ mod tests {
         columns: Option<Range<usize>>,
     ) -> [(Vec<(usize, usize)>, bool); 2] {
         let (mut each, mut together) = (Vec::new(), Vec::new());
-        let some = |place, update| each.push((place, update));
-        let all_inside = walk.each(indices, 1000, columns.clone(), some);
+        let all_inside = walk.each(indices, 1000, |place, update| {
+            let (row, column) = (place / walk.inner, place % walk.inner);
+            match &columns {
+                Some(columns) if !columns.contains(&column) => {}
+                Some(columns) => {
+                    each.push((row * columns.len() + column - columns.start, update));
+                }
+                None => each.push((place, update)),
+            }
+        });
         let some = |places: &[u32], update: usize| {
             assert!(places.len() <= TOGETHER);
             let places = places.iter().map(|&place| place as usize);
             together.extend(places.zip(update..));
         };
-        let inside = walk.together(indices, 1000, columns, some);
+        let inside = walk.together(indices, 1000, columns.clone(), some);
         [(each, all_inside), (together, inside)]
     }
 
