@@ -5,7 +5,7 @@ use pulp::{Arch, Simd};
 use crate::limits;
 use crate::tensor::LINE;
 use crate::tensor::simd::machine;
-pub(crate) use crate::tensor::simd::{vectorize, vectorize_mut};
+pub(crate) use crate::tensor::simd::{Converting, F16c, vectorize, vectorize_mut};
 
 /// The vectors for loops whose sums depend on them: those of this machine, or where results must be the
 /// same on all machines ([`limits::Limits::deterministic`]) those that all have.

@@ -1,8 +1,12 @@
 //! Loops compiled for the vectors of the machine they run on.
 
+mod f16c;
+
 use std::sync::LazyLock;
 
 use pulp::{Arch, NullaryFnOnce};
+
+pub(crate) use f16c::{Converting, F16c};
 
 /// What this machine has. Asking for each feature again would take longer than a short loop.
 static MACHINE: LazyLock<Arch> = LazyLock::new(|| {

@@ -7,11 +7,26 @@ use pulp::{Simd, WithSimd};
 use super::Panels;
 use super::compressed::PackedNarrow;
 use super::lanes::Lanes;
+use super::size::height;
 use super::target::{Target, write};
 use super::widen::{Known, read, to_half};
 
 /// An operation, and how the elements it reads are stored.
 pub(super) struct With<C, F>(pub(super) C, pub(super) F);
+
+/// An operation on elements, however they are stored.
+pub(super) trait OnCodes {
+    fn run<C: Known, S: Simd>(self, simd: S, code: C);
+}
+
+impl<C: Known, F: OnCodes> WithSimd for With<C, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        self.1.run(simd, self.0);
+    }
+}
 
 /// Some lines of codes, of one group.
 pub(super) struct Lines<'a> {
@@ -80,11 +95,12 @@ pub(super) use for_way;
 #[inline(always)]
 fn weights<C: Known, S: Simd, const WAY: u8>(
     simd: S,
+    code: C,
     line: &[u8],
     zero: [S::f32s; 2],
     scale: [S::f32s; 2],
 ) -> [S::f32s; 2] {
-    let [mut x, mut y] = read::<C, S>(simd, line);
+    let [mut x, mut y] = read(simd, code, line);
     if WAY == way::PLAIN {
         return [x, y];
     }
@@ -93,7 +109,8 @@ fn weights<C: Known, S: Simd, const WAY: u8>(
     }
     (x, y) = (simd.mul_f32s(x, scale[0]), simd.mul_f32s(y, scale[1]));
     if WAY == way::SCALED_HALF || WAY == way::SHIFTED_HALF {
-        (x, y) = (to_half(simd, x), to_half(simd, y));
+        let f16c = code.f16c();
+        (x, y) = (to_half(simd, f16c, x), to_half(simd, f16c, y));
     }
     [x, y]
 }
@@ -104,27 +121,28 @@ pub(super) struct Write<'a, const WAY: u8> {
     pub(super) out: &'a mut [f32],
 }
 
-impl<C: Known, const WAY: u8> WithSimd for With<C, Write<'_, WAY>> {
-    type Output = ();
-
+impl<const WAY: u8> OnCodes for Write<'_, WAY> {
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Write { lines, out } = self.1;
+    fn run<C: Known, S: Simd>(self, simd: S, code: C) {
+        let Self { lines, out } = self;
         let zero = Lines::pair(simd, lines.zero_points, 0.0);
         let scale = Lines::pair(simd, lines.scales, 1.0);
         let out = S::as_mut_simd_f32s(out).0.as_chunks_mut::<2>().0;
         for (line, out) in lines.codes.chunks_exact(lines.size).zip(out) {
-            *out = weights::<C, S, WAY>(simd, line, zero, scale);
+            *out = weights::<C, S, WAY>(simd, code, line, zero, scale);
         }
     }
 }
 
-/// Multiplies few rows with some columns. Of the rows, the elements of a term stand side by side.
+/// Multiplies few rows with some columns. Of as many rows as a tile has, the elements of a term stand side
+/// by side.
 pub(super) struct Few<'a, 'c> {
     pub(super) a: &'a [f32],
-    pub(super) rows: usize,
+    pub(super) rows: Range<usize>,
     pub(super) b: &'a PackedNarrow,
     pub(super) columns: Range<usize>,
+    /// The column that the target begins with.
+    pub(super) origin: usize,
     pub(super) target: &'a mut Target<'c, f32>,
     pub(super) add: bool,
 }
@@ -132,21 +150,23 @@ pub(super) struct Few<'a, 'c> {
 /// `R` rows with `P` panels at a time: sums that are few wait for themselves.
 pub(super) struct Rows<'a, 'c, const R: usize, const P: usize, const WAY: u8>(Few<'a, 'c>);
 
-impl<C: Known, const R: usize, const P: usize, const WAY: u8> WithSimd
-    for With<C, Rows<'_, '_, R, P, WAY>>
-{
-    type Output = ();
-
+impl<const R: usize, const P: usize, const WAY: u8> OnCodes for Rows<'_, '_, R, P, WAY> {
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let mut few = self.1.0;
+    fn run<C: Known, S: Simd>(self, simd: S, code: C) {
+        let Self(mut few) = self;
+        // More rows than four are for some vectors only: no other loop is compiled.
+        let fits = R <= 4 || R == 8 && height::<S>() == 8 || R < 8 && height::<S>() == 6;
+        debug_assert!(fits, "{R} rows with {} registers", S::REGISTER_COUNT);
+        if !fits {
+            return;
+        }
         let (mut start, end) = (few.columns.start, few.columns.end);
         while start < end {
             if end - start > (P - 1) * few.b.width {
-                few.panels::<C, S, R, P, WAY>(simd, start);
+                few.panels::<C, S, R, P, WAY>(simd, code, start);
                 start += P * few.b.width;
             } else {
-                few.panels::<C, S, R, 1, WAY>(simd, start);
+                few.panels::<C, S, R, 1, WAY>(simd, code, start);
                 start += few.b.width;
             }
         }
@@ -154,8 +174,40 @@ impl<C: Known, const R: usize, const P: usize, const WAY: u8> WithSimd
 }
 
 impl Few<'_, '_> {
-    /// Multiplies; false for numbers of rows that no loop is compiled for.
+    /// Multiplies; false for numbers of rows that panels are better for.
     pub(super) fn multiply(self) -> bool {
+        let tile = self.b.tile();
+        // AVX-512, whose vectors are the longest, has registers for the sums of eight rows. AVX2 has for
+        // six, and widens once more for others what takes few instructions.
+        match self.rows.len() {
+            0..=4 => {}
+            8 if tile.rows == 8 => {}
+            5..=12 if tile.rows == 6 && self.b.widens_fast() => {}
+            _ => return false,
+        }
+        if self.rows.len() <= tile.rows {
+            self.of_a_tile();
+            return true;
+        }
+        let depth = Panels::rows(self.b);
+        // All rows are multiplied with two panels before the next: these stay in a near cache.
+        for start in self.columns.clone().step_by(2 * self.b.width) {
+            for first in self.rows.clone().step_by(tile.rows) {
+                let part = Few {
+                    a: &self.a[first * depth..],
+                    rows: first..self.rows.end.min(first + tile.rows),
+                    columns: start..self.columns.end.min(start + 2 * self.b.width),
+                    target: &mut *self.target,
+                    ..self
+                };
+                part.of_a_tile();
+            }
+        }
+        true
+    }
+
+    /// Multiplies as many rows as a tile may have.
+    fn of_a_tile(self) {
         macro_rules! rows {
             ($R:literal, $P:literal) => {
                 for_way!(self.b.way(), |WAY| {
@@ -163,16 +215,16 @@ impl Few<'_, '_> {
                 })
             };
         }
-        match self.rows {
+        match self.rows.len() {
             1 => rows!(1, 4),
             2 => rows!(2, 2),
             3 => rows!(3, 1),
             4 => rows!(4, 1),
-            // AVX-512, whose vectors are the longest, has registers for as many sums.
-            8 if self.b.width == 32 => rows!(8, 1),
-            _ => return false,
+            5 => rows!(5, 1),
+            6 => rows!(6, 1),
+            8 => rows!(8, 1),
+            _ => {}
         }
-        true
     }
 
     /// The panels from the one that begins with column `start` on.
@@ -180,16 +232,18 @@ impl Few<'_, '_> {
     fn panels<C: Known, S: Simd, const R: usize, const P: usize, const WAY: u8>(
         &mut self,
         simd: S,
+        code: C,
         start: usize,
     ) {
         let width = self.b.width;
-        let sums = self.sums::<C, S, R, P, WAY>(simd, start / width);
+        let sums = self.sums::<C, S, R, P, WAY>(simd, code, start / width);
         for (r, sums) in sums.iter().enumerate() {
             for (p, sums) in sums.iter().enumerate() {
                 let start = start + p * width;
                 let end = self.columns.end.min(start + width);
-                let at = start - self.columns.start..end - self.columns.start;
-                write(simd, sums, self.target.row(r, at), self.add);
+                let at = start - self.origin..end - self.origin;
+                let out = self.target.row(self.rows.start + r, at);
+                write(simd, sums, out, self.add);
             }
         }
     }
@@ -200,6 +254,7 @@ impl Few<'_, '_> {
     fn sums<C: Known, S: Simd, const R: usize, const P: usize, const WAY: u8>(
         &self,
         simd: S,
+        code: C,
         first: usize,
     ) -> [[[S::f32s; 2]; P]; R] {
         let (b, all) = (self.b, self.a.as_chunks::<R>().0);
@@ -222,7 +277,7 @@ impl Few<'_, '_> {
                     let Some(line) = lines[p].next() else {
                         break;
                     };
-                    let b = weights::<C, S, WAY>(simd, line, zero[p], scale[p]);
+                    let b = weights::<C, S, WAY>(simd, code, line, zero[p], scale[p]);
                     for r in 0..R {
                         let x = simd.splat_f32s(a[r]);
                         let [first, second] = sums[r][p];
@@ -244,3 +299,7 @@ impl Few<'_, '_> {
         out
     }
 }
+
+#[cfg(test)]
+#[path = "coded_tests.rs"]
+mod tests;

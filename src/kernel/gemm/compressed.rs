@@ -3,16 +3,16 @@
 use std::fmt;
 use std::ops::Range;
 
-use pulp::{Arch, WithSimd};
+use pulp::Arch;
 use rayon::prelude::*;
 
 use super::Panels;
-use super::coded::{Few, Lines, With, Write, for_way, way};
-use super::lanes::dispatch;
+use super::coded::{Few, Lines, OnCodes, With, Write, for_way, way};
 use super::size::TileSize;
 use super::target::Target;
-use super::widen::{Bfloat16, Code, Float16, I4, I8, U4, U8};
+use super::widen::{Bfloat16, Code, Converted, Float16, I4, I8, U4, U8};
 use crate::kernel::scratch::{Kept, or_refuse, try_room, try_zeroed};
+use crate::kernel::simd::Converting;
 use crate::tensor::convert::Compute;
 use crate::tensor::{ElementType, Tensor, pack};
 
@@ -130,7 +130,7 @@ pub(crate) struct PackedNarrow {
     code: Code,
     sizes: Sizes,
     pub(super) width: usize,
-    arch: Arch,
+    vectors: Converting,
     zero_points: Option<Vec<f32>>,
     scales: Option<Vec<f32>>,
     /// Whether what is widened is rounded to `f16`.
@@ -154,7 +154,8 @@ impl PackedNarrow {
     pub(super) fn for_arch(arch: Arch, of: Compressed<'_>) -> Option<Self> {
         let [rows, columns] = of.size()?;
         let sizes = of.sizes()?;
-        let width = 2 * TileSize::of::<f32>(arch).lanes;
+        let vectors = Converting::of(arch);
+        let width = 2 * TileSize::of::<f32>(vectors.arch()).lanes;
         let code = match of.weights.element_type() {
             ElementType::U4 => Code::U4,
             ElementType::I4 => Code::I4,
@@ -180,7 +181,7 @@ impl PackedNarrow {
             code,
             sizes,
             width,
-            arch,
+            vectors,
             zero_points: each(of.zero_point),
             scales: each(of.scale),
             half: of.half,
@@ -197,6 +198,16 @@ impl PackedNarrow {
             (true, true) if self.half => way::SHIFTED_HALF,
             (true, _) => way::SHIFTED,
         }
+    }
+
+    /// The tiles that the panels are for.
+    pub(super) fn tile(&self) -> TileSize {
+        TileSize::of::<f32>(self.vectors.arch())
+    }
+
+    /// Whether a few instructions make a vector of numbers: rounding to `f16` takes as many again.
+    pub(super) fn widens_fast(&self) -> bool {
+        !matches!(self.way(), way::SCALED_HALF | way::SHIFTED_HALF)
     }
 
     /// The lines of some terms of a panel, all of one group: codes, zero points and scales.
@@ -230,18 +241,11 @@ impl PackedNarrow {
     }
 
     /// Calls an operation compiled for the way the elements are stored.
-    pub(super) fn dispatch<F>(&self, op: F)
-    where
-        With<U4, F>: WithSimd,
-        With<I4, F>: WithSimd,
-        With<U8, F>: WithSimd,
-        With<I8, F>: WithSimd,
-        With<Float16, F>: WithSimd,
-        With<Bfloat16, F>: WithSimd,
-    {
+    pub(super) fn dispatch<F: OnCodes>(&self, op: F) {
         macro_rules! call {
             ($Code:expr) => {{
-                dispatch(self.arch, With($Code, op));
+                let with = |f16c, op| With(Converted($Code, f16c), op);
+                self.vectors.dispatch(op, with, |op| With($Code, op));
             }};
         }
         match self.code {
@@ -291,8 +295,9 @@ impl Panels<f32> for PackedNarrow {
     ) -> bool {
         let few = Few {
             a,
-            rows,
+            rows: 0..rows,
             b: self,
+            origin: columns.start,
             columns,
             target,
             add,

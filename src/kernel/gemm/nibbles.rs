@@ -129,6 +129,9 @@ impl Panels<f32> for Nibbles {
         target: &mut Target<'_, f32>,
         add: bool,
     ) -> bool {
+        if rows > TileSize::of::<f32>(self.arch).rows {
+            return false;
+        }
         #[cfg(target_arch = "x86_64")]
         match self.arch {
             Arch::V4(simd) => {
@@ -375,7 +378,7 @@ mod x86 {
                         |numbers| {
                             let weights = simd.mul_f32s(simd.sub_f32s(numbers, zero_point), scale);
                             match self.half {
-                                true => to_half(simd, weights),
+                                true => to_half(simd, None, weights),
                                 false => weights,
                             }
                         },

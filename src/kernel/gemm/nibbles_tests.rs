@@ -69,7 +69,7 @@ fn few_rows_are_multiplied_on_any_machine() {
             let mut matrix = vec![0.0; k * n];
             direct.write(0..k, 0..n, n, &mut matrix);
             let packed = PackedNarrow::for_arch(arch, of).expect("memory");
-            for rows in 1..=8 {
+            for rows in 1..=TileSize::of::<f32>(arch).rows {
                 let a: Vec<f32> = (0..k * rows)
                     .map(|i| (i * 7 % 31) as f32 / 8.0 - 2.0)
                     .collect();

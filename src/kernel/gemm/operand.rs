@@ -76,7 +76,8 @@ pub(crate) trait Panels<T>: Sync {
     }
 
     /// Multiplies few rows with some columns directly, if that is faster than by panels; answers
-    /// whether it was done. Of the rows, the elements of a term stand side by side.
+    /// whether it was done. They are at most as many as two tiles have; of those of each tile, one after
+    /// the other, the elements of a term stand side by side.
     fn multiply_few(
         &self,
         _a: &[T],

@@ -270,7 +270,7 @@ impl<T: Lanes> Plan<'_, T> {
     /// A part, on this thread.
     fn part(&self, a: Side<'_, T>, terms: &Range<usize>, mut part: Part<'_, T>) {
         let columns = part.columns.clone();
-        if let (Source::Panels(panels), true) = (self.b, part.rows.len() <= self.tile.rows)
+        if let (Source::Panels(panels), true) = (self.b, part.rows.len() <= 2 * self.tile.rows)
             && part.rows.start == 0
             && *terms == (0..self.k())
         {

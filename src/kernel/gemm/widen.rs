@@ -4,6 +4,7 @@ use half::f16;
 use pulp::Simd;
 
 use super::lanes::Lanes;
+use crate::kernel::simd::F16c;
 use crate::tensor::convert::wide;
 
 /// How the elements of a panel are stored. Two codes of four bits share a byte: that of a column in
@@ -80,6 +81,25 @@ pub(super) const SIGNED: [f32; 16] = [
 /// A [`Code`] that is known when a loop is compiled.
 pub(super) trait Known: Copy {
     const CODE: Code;
+
+    /// What converts `f16`, if vectors do not by themselves.
+    #[inline(always)]
+    fn f16c(self) -> Option<F16c> {
+        None
+    }
+}
+
+/// A [`Code`] in a loop that is compiled for F16C.
+#[derive(Clone, Copy)]
+pub(super) struct Converted<C>(pub(super) C, pub(super) F16c);
+
+impl<C: Known> Known for Converted<C> {
+    const CODE: Code = C::CODE;
+
+    #[inline(always)]
+    fn f16c(self) -> Option<F16c> {
+        Some(self.1)
+    }
 }
 
 macro_rules! known {
@@ -97,9 +117,9 @@ known!(U4 => U4, I4 => I4, U8 => U8, I8 => I8, Float16 => F16, Bfloat16 => Bf16)
 
 /// The two vectors of a line of codes.
 #[inline(always)]
-pub(super) fn read<C: Known, S: Simd>(simd: S, line: &[u8]) -> [S::f32s; 2] {
+pub(super) fn read<C: Known, S: Simd>(simd: S, code: C, line: &[u8]) -> [S::f32s; 2] {
     #[cfg(target_arch = "x86_64")]
-    if let Some(vectors) = x86::read::<C, S>(simd, line) {
+    if let Some(vectors) = x86::read(simd, code, line) {
         return vectors;
     }
     let lanes = <f32 as Lanes>::lanes::<S>();
@@ -112,9 +132,9 @@ pub(super) fn read<C: Known, S: Simd>(simd: S, line: &[u8]) -> [S::f32s; 2] {
 
 /// Rounds to the nearest `f16`, as if converted and back.
 #[inline(always)]
-pub(super) fn to_half<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
+pub(super) fn to_half<S: Simd>(simd: S, f16c: Option<F16c>, x: S::f32s) -> S::f32s {
     #[cfg(target_arch = "x86_64")]
-    if let Some(rounded) = x86::to_half(simd, x) {
+    if let Some(rounded) = x86::to_half(simd, f16c, x) {
         return rounded;
     }
     let bits = simd.transmute_u32s_f32s(x);
@@ -145,28 +165,30 @@ const ABOVE: f32 = 65_520.0;
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::any::Any;
-    use std::arch::x86_64::__m256i;
 
     use bytemuck::{cast, must_cast};
     use pulp::Simd;
     use pulp::x86::{V3, V4};
 
-    use super::{Code, Known, SIGNED, UNSIGNED};
+    use super::{Code, F16c, Known, SIGNED, UNSIGNED};
 
     #[inline(always)]
-    pub(super) fn read<C: Known, S: Simd>(simd: S, line: &[u8]) -> Option<[S::f32s; 2]> {
+    pub(super) fn read<C: Known, S: Simd>(simd: S, code: C, line: &[u8]) -> Option<[S::f32s; 2]> {
         let any: &dyn Any = &simd;
         if let Some(simd) = any.downcast_ref::<V4>() {
             let [a, b] = wide::<C>(*simd, line)?;
             return Some([cast(a), cast(b)]);
         }
-        let [a, b] = narrow::<C>(*any.downcast_ref::<V3>()?, line)?;
+        let [a, b] = narrow(*any.downcast_ref::<V3>()?, code, line)?;
         Some([cast(a), cast(b)])
     }
 
     #[inline(always)]
-    pub(super) fn to_half<S: Simd>(simd: S, x: S::f32s) -> Option<S::f32s> {
+    pub(super) fn to_half<S: Simd>(simd: S, f16c: Option<F16c>, x: S::f32s) -> Option<S::f32s> {
         let any: &dyn Any = &simd;
+        if any.is::<V3>() {
+            return Some(cast(f16c?.round(cast(x))));
+        }
         let f = any.downcast_ref::<V4>()?.avx512f;
         let half = f._mm512_cvtps_ph::<0>(cast(x));
         Some(cast(f._mm512_cvtph_ps(half)))
@@ -230,7 +252,7 @@ mod x86 {
 
     /// Two vectors of eight numbers.
     #[inline(always)]
-    fn narrow<C: Known>(simd: V3, line: &[u8]) -> Option<[[f32; 8]; 2]> {
+    fn narrow<C: Known>(simd: V3, code: C, line: &[u8]) -> Option<[[f32; 8]; 2]> {
         let (avx, avx2) = (simd.avx, simd.avx2);
         match C::CODE {
             Code::U4 | Code::I4 => {
@@ -286,66 +308,49 @@ mod x86 {
             Code::F16 => {
                 let (a, b) = line.first_chunk::<32>()?.split_at(16);
                 let (a, b) = (*a.first_chunk::<16>()?, *b.first_chunk::<16>()?);
-                Some([halves(simd, a), halves(simd, b)])
+                let f16c = code.f16c()?;
+                Some([f16c.widen(a), f16c.widen(b)])
             }
         }
-    }
-
-    /// Eight numbers of `f16`, as [`crate::tensor::convert::wide`] has them, but that NaNs stay as they are.
-    #[inline(always)]
-    fn halves(simd: V3, line: [u8; 16]) -> [f32; 8] {
-        let (avx, avx2) = (simd.avx, simd.avx2);
-        let bits = |bits: u32| -> __m256i { must_cast([bits; 8]) };
-        let [least, bias, infinity] = [113 << 23, 112 << 23, f32::INFINITY.to_bits()];
-        // The sign stands in all bits above the exponent.
-        let all = avx2._mm256_slli_epi32::<13>(avx2._mm256_cvtepi16_epi32(must_cast(line)));
-        let rest = avx2._mm256_and_si256(all, bits(0x7fff << 13));
-        // Numbers below the normal ones are a mantissa without a leading one.
-        let small = must_cast(avx2._mm256_add_epi32(rest, bits(least)));
-        let small = avx._mm256_sub_ps(small, must_cast(bits(least)));
-        let special = avx2._mm256_cmpgt_epi32(rest, bits((31 << 23) - 1));
-        let special = avx2._mm256_and_si256(special, bits(infinity));
-        let normal = avx2._mm256_or_si256(avx2._mm256_add_epi32(rest, bits(bias)), special);
-        let below = avx2._mm256_cmpgt_epi32(bits(1 << 23), rest);
-        let size = avx._mm256_blendv_ps(must_cast(normal), small, must_cast(below));
-        let sign = avx2._mm256_and_si256(all, bits(1 << 31));
-        must_cast(avx._mm256_or_ps(size, must_cast(sign)))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::gemm::lanes::dispatch;
+    use crate::kernel::gemm::coded::{OnCodes, With};
     use crate::kernel::gemm::tests::machines;
-    use pulp::WithSimd;
+    use crate::kernel::simd::Converting;
+    use pulp::Arch;
+
+    /// Calls an operation as products by codes do.
+    fn dispatch(arch: Arch, op: impl OnCodes) {
+        let with = |f16c, op| With(Converted(Float16, f16c), op);
+        Converting::of(arch).dispatch(op, with, |op| With(Float16, op));
+    }
 
     struct Round<'a>(&'a mut [f32]);
 
-    impl WithSimd for Round<'_> {
-        type Output = ();
-
+    impl OnCodes for Round<'_> {
         #[inline(always)]
-        fn with_simd<S: Simd>(self, simd: S) {
+        fn run<C: Known, S: Simd>(self, simd: S, code: C) {
             let lanes = <f32 as Lanes>::lanes::<S>();
             for numbers in self.0.chunks_mut(lanes) {
                 let vector = f32::load(simd, numbers);
-                f32::store(simd, numbers, to_half(simd, vector));
+                f32::store(simd, numbers, to_half(simd, code.f16c(), vector));
             }
         }
     }
 
     struct Widen<'a>(&'a [u8], &'a mut [f32]);
 
-    impl WithSimd for Widen<'_> {
-        type Output = ();
-
+    impl OnCodes for Widen<'_> {
         #[inline(always)]
-        fn with_simd<S: Simd>(self, simd: S) {
+        fn run<C: Known, S: Simd>(self, simd: S, code: C) {
             let lanes = <f32 as Lanes>::lanes::<S>();
             let lines = self.0.chunks_exact(4 * lanes);
             for (line, out) in lines.zip(self.1.chunks_exact_mut(2 * lanes)) {
-                let [a, b] = read::<Float16, S>(simd, line);
+                let [a, b] = read(simd, code, line);
                 let (first, second) = out.split_at_mut(lanes);
                 f32::store(simd, first, a);
                 f32::store(simd, second, b);

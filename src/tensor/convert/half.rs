@@ -1,5 +1,5 @@
-//! f16 to f32 and back, a slice at a time: by the processor's instruction where there is one for
-//! sixteen at once, else in loops the compiler vectorises.
+//! f16 to f32 and back, a slice at a time: by the processor's instructions where it has some, else in
+//! loops the compiler vectorises.
 
 use half::f16;
 
@@ -56,7 +56,7 @@ fn narrow(x: f32) -> f16 {
 
 /// Widens as many elements as there are in both.
 pub(super) fn widen(from: &[f16], to: &mut [f32]) {
-    let done = sixteen::widen(from, to);
+    let done = vectors::widen(from, to);
     vectorize_mut(
         #[inline(always)]
         || {
@@ -69,7 +69,7 @@ pub(super) fn widen(from: &[f16], to: &mut [f32]) {
 
 /// Narrows as many elements as there are in both, each to the nearest, ties to even.
 pub(super) fn narrow_slice(from: &[f32], to: &mut [f16]) {
-    let done = sixteen::narrow(from, to);
+    let done = vectors::narrow(from, to);
     vectorize_mut(
         #[inline(always)]
         || {
@@ -80,64 +80,75 @@ pub(super) fn narrow_slice(from: &[f32], to: &mut [f16]) {
     );
 }
 
-/// The instructions for sixteen elements; both answer how many elements they have done.
+/// The instructions for a vector of elements; both answer how many elements they have done.
 #[cfg(target_arch = "x86_64")]
-mod sixteen {
+mod vectors {
+    use bytemuck::must_cast;
     use half::f16;
-    use pulp::x86::V4;
-    use pulp::{Arch, NullaryFnOnce, cast};
+    use pulp::{Arch, NullaryFnOnce};
 
-    use crate::tensor::simd::machine;
+    use crate::tensor::simd::{F16c, machine};
 
-    struct Widen<'a>(V4, &'a [[f16; 16]], &'a mut [[f32; 16]]);
+    /// A conversion of elements in vectors of `N`; answers how many they are.
+    struct Each<'a, A, B, F, const N: usize>(&'a [A], &'a mut [B], F);
 
-    impl NullaryFnOnce for Widen<'_> {
-        type Output = ();
-
-        #[inline(always)]
-        fn call(self) {
-            let Self(simd, from, to) = self;
-            for (to, from) in to.iter_mut().zip(from) {
-                let bits: [u16; 16] = bytemuck::cast(*from);
-                *to = cast(simd.avx512f._mm512_cvtph_ps(cast(bits)));
-            }
-        }
-    }
-
-    struct Narrow<'a>(V4, &'a [[f32; 16]], &'a mut [[f16; 16]]);
-
-    impl NullaryFnOnce for Narrow<'_> {
-        type Output = ();
+    impl<A: Copy, B, F: Fn([A; N]) -> [B; N], const N: usize> NullaryFnOnce for Each<'_, A, B, F, N> {
+        type Output = usize;
 
         #[inline(always)]
-        fn call(self) {
-            let Self(simd, from, to) = self;
-            for (to, from) in to.iter_mut().zip(from) {
-                let bits: [u16; 16] = cast(simd.avx512f._mm512_cvtps_ph::<0>(cast(*from)));
-                *to = bytemuck::cast(bits);
+        fn call(self) -> usize {
+            let Self(from, to, convert) = self;
+            let (from, to) = (from.as_chunks().0, to.as_chunks_mut().0);
+            for (to, &from) in to.iter_mut().zip(from) {
+                *to = convert(from);
             }
+            N * from.len().min(to.len())
         }
     }
 
     pub(super) fn widen(from: &[f16], to: &mut [f32]) -> usize {
-        let Arch::V4(simd) = machine() else { return 0 };
-        let (from, to) = (from.as_chunks().0, to.as_chunks_mut().0);
-        let done = from.len().min(to.len()) * 16;
-        simd.vectorize(Widen(simd, from, to));
-        done
+        match machine() {
+            Arch::V4(simd) => simd.vectorize(Each::<_, _, _, 16>(
+                from,
+                to,
+                #[inline(always)]
+                |halves| must_cast(simd.avx512f._mm512_cvtph_ps(must_cast(halves))),
+            )),
+            Arch::V3(_) => F16c::try_new().map_or(0, |simd| {
+                simd.vectorize(Each::<_, _, _, 8>(
+                    from,
+                    to,
+                    #[inline(always)]
+                    |halves| simd.widen(must_cast(halves)),
+                ))
+            }),
+            _ => 0,
+        }
     }
 
     pub(super) fn narrow(from: &[f32], to: &mut [f16]) -> usize {
-        let Arch::V4(simd) = machine() else { return 0 };
-        let (from, to) = (from.as_chunks().0, to.as_chunks_mut().0);
-        let done = from.len().min(to.len()) * 16;
-        simd.vectorize(Narrow(simd, from, to));
-        done
+        match machine() {
+            Arch::V4(simd) => simd.vectorize(Each::<_, _, _, 16>(
+                from,
+                to,
+                #[inline(always)]
+                |numbers| must_cast(simd.avx512f._mm512_cvtps_ph::<0>(must_cast(numbers))),
+            )),
+            Arch::V3(_) => F16c::try_new().map_or(0, |simd| {
+                simd.vectorize(Each::<_, _, _, 8>(
+                    from,
+                    to,
+                    #[inline(always)]
+                    |numbers| must_cast(simd.narrow(numbers)),
+                ))
+            }),
+            _ => 0,
+        }
     }
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-mod sixteen {
+mod vectors {
     use half::f16;
 
     pub(super) fn widen(_: &[f16], _: &mut [f32]) -> usize {
