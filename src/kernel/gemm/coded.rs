@@ -9,7 +9,7 @@ use super::compressed::PackedNarrow;
 use super::lanes::Lanes;
 use super::size::height;
 use super::target::{Target, write};
-use super::widen::{Known, read, to_half};
+use super::widen::{Known, read, to_half, to_normal_half};
 
 /// An operation, and how the elements it reads are stored.
 pub(super) struct With<C, F>(pub(super) C, pub(super) F);
@@ -52,13 +52,15 @@ impl Lines<'_> {
 }
 
 /// What is done to the numbers of codes: nothing, a multiplication, or a subtraction before it; rounded to
-/// `f16` after it or not. Constants, since loops are compiled for each.
+/// `f16` after each, or after both if they are such as [`to_normal_half`] is for. Constants, since loops are
+/// compiled for each.
 pub(super) mod way {
     pub(in super::super) const PLAIN: u8 = 0;
     pub(in super::super) const SCALED: u8 = 1;
     pub(in super::super) const SHIFTED: u8 = 2;
-    pub(in super::super) const SCALED_HALF: u8 = 3;
-    pub(in super::super) const SHIFTED_HALF: u8 = 4;
+    pub(in super::super) const HALF: u8 = 3;
+    pub(in super::super) const SCALED_NORMAL: u8 = 4;
+    pub(in super::super) const SHIFTED_NORMAL: u8 = 5;
 }
 
 /// Calls a method that is compiled for each [`way`].
@@ -77,12 +79,16 @@ macro_rules! for_way {
                 const $WAY: u8 = way::SHIFTED;
                 $call
             }
-            way::SCALED_HALF => {
-                const $WAY: u8 = way::SCALED_HALF;
+            way::SCALED_NORMAL => {
+                const $WAY: u8 = way::SCALED_NORMAL;
+                $call
+            }
+            way::SHIFTED_NORMAL => {
+                const $WAY: u8 = way::SHIFTED_NORMAL;
                 $call
             }
             _ => {
-                const $WAY: u8 = way::SHIFTED_HALF;
+                const $WAY: u8 = way::HALF;
                 $call
             }
         }
@@ -104,13 +110,18 @@ fn weights<C: Known, S: Simd, const WAY: u8>(
     if WAY == way::PLAIN {
         return [x, y];
     }
-    if WAY == way::SHIFTED || WAY == way::SHIFTED_HALF {
+    if WAY != way::SCALED && WAY != way::SCALED_NORMAL {
         (x, y) = (simd.sub_f32s(x, zero[0]), simd.sub_f32s(y, zero[1]));
     }
-    (x, y) = (simd.mul_f32s(x, scale[0]), simd.mul_f32s(y, scale[1]));
-    if WAY == way::SCALED_HALF || WAY == way::SHIFTED_HALF {
-        let f16c = code.f16c();
+    let f16c = code.f16c();
+    if WAY == way::HALF {
         (x, y) = (to_half(simd, f16c, x), to_half(simd, f16c, y));
+    }
+    (x, y) = (simd.mul_f32s(x, scale[0]), simd.mul_f32s(y, scale[1]));
+    if WAY == way::HALF {
+        (x, y) = (to_half(simd, f16c, x), to_half(simd, f16c, y));
+    } else if WAY == way::SCALED_NORMAL || WAY == way::SHIFTED_NORMAL {
+        (x, y) = (to_normal_half(simd, x), to_normal_half(simd, y));
     }
     [x, y]
 }
@@ -210,7 +221,7 @@ impl Few<'_, '_> {
     fn of_a_tile(self) {
         macro_rules! rows {
             ($R:literal, $P:literal) => {
-                for_way!(self.b.way(), |WAY| {
+                for_way!(self.b.way, |WAY| {
                     self.b.dispatch(Rows::<'_, '_, $R, $P, WAY>(self));
                 })
             };

@@ -20,6 +20,8 @@ fn rows_of_one_tile_and_of_two() {
         Tensor::new(Shape::from([n, groups, 1]), &numbers).expect("as many")
     };
     let (zero, scale) = (of_groups(|i| i % 15.0), of_groups(|i| 0.01 + i / 900.0));
+    // A number of `f16`.
+    let short = of_groups(|i| f16::from_f32(0.01 + i / 900.0).to_f32());
     let a: Vec<f32> = (0..13 * k)
         .map(|i| (i * 7 % 31) as f32 / 8.0 - 2.0)
         .collect();
@@ -42,16 +44,16 @@ fn rows_of_one_tile_and_of_two() {
         let weights = weights.expect("as many");
         let mut numbers = vec![0.0; n * k];
         f32::widen_bytes(ty, weights.bytes(), 0, &mut numbers);
-        let (zeros, scales): (&[f32], &[f32]) = (
-            zero.as_slice().expect("f32"),
-            scale.as_slice().expect("f32"),
-        );
         for (zero_point, scale, half) in [
             (None, None, false),
             (None, Some(&scale), false),
             (Some(&zero), Some(&scale), false),
             (None, Some(&scale), true),
             (Some(&zero), Some(&scale), true),
+            (None, Some(&short), true),
+            (Some(&zero), Some(&short), true),
+            (Some(&zero), None, true),
+            (Some(&scale), Some(&short), true),
         ] {
             let of = Compressed {
                 weights: &weights,
@@ -60,23 +62,36 @@ fn rows_of_one_tile_and_of_two() {
                 by_columns: true,
                 half,
             };
-            let weight = |term: usize, column: usize| {
-                let group = column * groups + term / size;
-                let zero = if zero_point.is_some() {
-                    zeros[group]
-                } else {
-                    0.0
-                };
-                let scale = if scale.is_some() { scales[group] } else { 1.0 };
-                let weight = (numbers[column * k + term] - zero) * scale;
-                match half {
-                    true => f16::from_f32(weight).to_f32(),
-                    false => weight,
-                }
+            if of.size().is_none() {
+                // Numbers of bf16 are not all numbers of f16.
+                assert!(ty == E::Bf16 && half);
+                continue;
+            }
+            let round = |x: f32| match half {
+                true => f16::from_f32(x).to_f32(),
+                false => x,
             };
-            let matrix: Vec<f64> = (0..k * n).map(|i| weight(i / n, i % n).into()).collect();
+            let weight = |term: usize, column: usize| {
+                let of_group = |tensor: Option<&Tensor>, other: f32| {
+                    let all: Option<&[f32]> = tensor.map(|t| t.as_slice().expect("f32"));
+                    all.map_or(other, |all| all[column * groups + term / size])
+                };
+                let difference = round(numbers[column * k + term] - of_group(zero_point, 0.0));
+                round(difference * of_group(scale, 1.0))
+            };
+            let matrix: Vec<f32> = (0..k * n).map(|i| weight(i / n, i % n)).collect();
             for arch in machines() {
                 let packed = PackedNarrow::for_arch(arch, of).expect("memory");
+                let mut panel = vec![0.0; k * packed.width];
+                packed.write(0..k, 0..packed.width, packed.width, &mut panel);
+                for (line, expected) in panel.chunks(packed.width).zip(matrix.chunks(n)) {
+                    assert_eq!(
+                        line,
+                        &expected[..packed.width],
+                        "{ty}, way {}, {arch:?}",
+                        packed.way
+                    );
+                }
                 for rows in 1..=13 {
                     let mut out = vec![0.5; rows * n];
                     let how = How {
@@ -87,14 +102,15 @@ fn rows_of_one_tile_and_of_two() {
                     run(arch, a.into(), Right::Panels(&packed), &mut out, how);
                     for (at, &found) in out.iter().enumerate() {
                         let (row, column) = (at / n, at % n);
-                        let terms =
-                            (0..k).map(|l| f64::from(a.data[row * k + l]) * matrix[l * n + column]);
+                        let terms = (0..k).map(|l| {
+                            f64::from(a.data[row * k + l]) * f64::from(matrix[l * n + column])
+                        });
                         let expected = terms.sum::<f64>() + if how.accumulate { 0.5 } else { 0.0 };
                         let size = expected.abs().max(1.0);
                         assert!(
                             (f64::from(found) - expected).abs() < 1e-4 * size,
                             "{rows} rows, {ty}, way {}, {arch:?}: {found} {expected}",
-                            packed.way(),
+                            packed.way,
                         );
                     }
                 }

@@ -10,7 +10,7 @@ use super::Panels;
 use super::coded::{Few, Lines, OnCodes, With, Write, for_way, way};
 use super::size::TileSize;
 use super::target::Target;
-use super::widen::{Bfloat16, Code, Converted, Float16, I4, I8, U4, U8};
+use super::widen::{Bfloat16, Code, Converted, Float16, I4, I8, U4, U8, are_normal};
 use crate::kernel::scratch::{Kept, or_refuse, try_room, try_zeroed};
 use crate::kernel::simd::Converting;
 use crate::tensor::convert::Compute;
@@ -31,7 +31,7 @@ pub(crate) struct Compressed<'a> {
     pub(crate) scale: Option<&'a Tensor>,
     /// Whether the terms of a column follow each other.
     pub(crate) by_columns: bool,
-    /// Whether the model computes all this in `f16`: the result is rounded to it.
+    /// Whether the model computes all this in `f16`: the difference and the product are rounded to it.
     pub(crate) half: bool,
 }
 
@@ -56,7 +56,9 @@ impl Compressed<'_> {
     pub(crate) fn size(&self) -> Option<[usize; 2]> {
         use ElementType as E;
         let ty = self.weights.element_type();
-        let known = matches!(ty, E::U4 | E::I4 | E::U8 | E::I8 | E::F16 | E::Bf16);
+        // All but bf16 are numbers of `f16`.
+        let known =
+            matches!(ty, E::U4 | E::I4 | E::U8 | E::I8 | E::F16) || ty == E::Bf16 && !self.half;
         let sizes = self.sizes().filter(|_| known)?;
         let fits = |tensor: Option<&Tensor>| {
             tensor.is_none_or(|tensor| self.strides(tensor).is_some_and(|strides| strides[1] == 0))
@@ -133,8 +135,8 @@ pub(crate) struct PackedNarrow {
     vectors: Converting,
     zero_points: Option<Vec<f32>>,
     scales: Option<Vec<f32>>,
-    /// Whether what is widened is rounded to `f16`.
-    half: bool,
+    /// What is done to the numbers of the codes: see [`way`].
+    pub(super) way: u8,
 }
 
 impl fmt::Debug for PackedNarrow {
@@ -176,28 +178,33 @@ impl PackedNarrow {
             bytes.par_chunks_mut(panel).enumerate().for_each(pack);
         }
         let each = |tensor: Option<&Tensor>| tensor.and_then(|t| of.each(t, sizes, width));
+        let (zero_points, scales) = (each(of.zero_point), each(of.scale));
+        let integers = !matches!(code, Code::F16 | Code::Bf16);
+        let way = match (&zero_points, &scales) {
+            (None, None) => way::PLAIN,
+            (zeros, scales) if of.half => {
+                let normal = integers && are_normal(zeros.as_deref(), scales.as_deref());
+                match (normal, scales) {
+                    (false, _) => way::HALF,
+                    // Differences of integers are exact.
+                    (true, None) => way::SHIFTED,
+                    (true, Some(_)) if zeros.is_some() => way::SHIFTED_NORMAL,
+                    (true, Some(_)) => way::SCALED_NORMAL,
+                }
+            }
+            (None, Some(_)) => way::SCALED,
+            (Some(_), _) => way::SHIFTED,
+        };
         Some(Self {
             memory,
             code,
             sizes,
             width,
             vectors,
-            zero_points: each(of.zero_point),
-            scales: each(of.scale),
-            half: of.half,
+            zero_points,
+            scales,
+            way,
         })
-    }
-
-    /// What is done to the numbers of the codes. They are exact in `f16`, and so are the differences of
-    /// those of integers.
-    pub(super) fn way(&self) -> u8 {
-        match (self.zero_points.is_some(), self.scales.is_some()) {
-            (false, false) => way::PLAIN,
-            (false, true) if self.half => way::SCALED_HALF,
-            (false, true) => way::SCALED,
-            (true, true) if self.half => way::SHIFTED_HALF,
-            (true, _) => way::SHIFTED,
-        }
     }
 
     /// The tiles that the panels are for.
@@ -207,7 +214,7 @@ impl PackedNarrow {
 
     /// Whether a few instructions make a vector of numbers: rounding to `f16` takes as many again.
     pub(super) fn widens_fast(&self) -> bool {
-        !matches!(self.way(), way::SCALED_HALF | way::SHIFTED_HALF)
+        matches!(self.way, way::PLAIN | way::SCALED | way::SHIFTED)
     }
 
     /// The lines of some terms of a panel, all of one group: codes, zero points and scales.
@@ -279,7 +286,7 @@ impl Panels<f32> for PackedNarrow {
         for terms in self.groups(rows) {
             let (out, others) = rest.split_at_mut(terms.len() * width);
             let lines = self.lines(columns.start / width, terms);
-            for_way!(self.way(), |WAY| self
+            for_way!(self.way, |WAY| self
                 .dispatch(Write::<'_, WAY> { lines, out }));
             rest = others;
         }

@@ -111,12 +111,11 @@ impl Panels<f32> for Nibbles {
                 let at = column * Panels::rows(self) + term;
                 pack::unpack(ty, self.weights.bytes(), at, &mut code);
                 let (zero_point, scale) = self.affine(column, term / self.sizes.size);
-                let weight = (numbers[usize::from(code[0] & 15)] - zero_point) * scale;
-                *out = if self.half {
-                    f16::from_f32(weight).to_f32()
-                } else {
-                    weight
+                let round = |x: f32| match self.half {
+                    true => f16::from_f32(x).to_f32(),
+                    false => x,
                 };
+                *out = round(round(numbers[usize::from(code[0] & 15)] - zero_point) * scale);
             }
         }
     }
@@ -376,7 +375,11 @@ mod x86 {
                         &numbers,
                         #[inline(always)]
                         |numbers| {
-                            let weights = simd.mul_f32s(simd.sub_f32s(numbers, zero_point), scale);
+                            let mut weights = simd.sub_f32s(numbers, zero_point);
+                            if self.half {
+                                weights = to_half(simd, None, weights);
+                            }
+                            weights = simd.mul_f32s(weights, scale);
                             match self.half {
                                 true => to_half(simd, None, weights),
                                 false => weights,

@@ -153,6 +153,33 @@ pub(super) fn to_half<S: Simd>(simd: S, f16c: Option<F16c>, x: S::f32s) -> S::f3
     simd.transmute_f32s_u32s(simd.or_u32s(simd.transmute_u32s_f32s(rounded), sign))
 }
 
+/// The same for zero and what becomes a normal number of `f16`, of at most 23 bits.
+///
+/// The sum of such a number and 2^13 times itself keeps eleven bits of it at least as exactly as `f16` does
+/// (Veltkamp's splitting), and ties go to even: the multiple, whose last bit is not set, does not change
+/// which of two numbers is even.
+#[inline(always)]
+pub(super) fn to_normal_half<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
+    // Zero becomes something small that is taken away again.
+    let large = simd.add_u32s(simd.transmute_u32s_f32s(x), simd.splat_u32s(13 << 23));
+    let large = simd.transmute_f32s_u32s(large);
+    simd.sub_f32s(simd.add_f32s(x, large), large)
+}
+
+/// Whether integers less zero points, times scales, are all numbers for [`to_normal_half`]: scales have
+/// eleven bits, differences nine.
+pub(super) fn are_normal(zero_points: Option<&[f32]>, scales: Option<&[f32]>) -> bool {
+    let integer = |x: &f32| x.trunc() == *x && x.abs() <= 256.0;
+    let scale = |x: &f32| {
+        f16::from_f32(*x).to_f32() == *x && (LEAST_NORMAL..=MOST_SCALE).contains(&x.abs())
+    };
+    zero_points.is_none_or(|zeros| zeros.iter().all(integer))
+        && scales.is_none_or(|scales| scales.iter().all(scale))
+}
+
+/// The greatest scale whose product with any difference of integers of eight bits is a number of `f16`.
+const MOST_SCALE: f32 = 65_504.0 / 511.0;
+
 /// The bit of the sign.
 const SIGN: u32 = 1 << 31;
 
@@ -374,6 +401,54 @@ mod tests {
             }
             found.fill(0.0);
         }
+    }
+
+    struct RoundNormal<'a>(&'a mut [f32]);
+
+    impl OnCodes for RoundNormal<'_> {
+        #[inline(always)]
+        fn run<C: Known, S: Simd>(self, simd: S, _: C) {
+            let lanes = <f32 as Lanes>::lanes::<S>();
+            for numbers in self.0.chunks_mut(lanes) {
+                let vector = f32::load(simd, numbers);
+                f32::store(simd, numbers, to_normal_half(simd, vector));
+            }
+        }
+    }
+
+    #[test]
+    fn integers_times_scales_are_rounded_as_by_a_conversion() {
+        let differences: Vec<f32> = (-511..=511i16).map(f32::from).collect();
+        // All that a scale may be between two powers of two, with the least exponent and the greatest.
+        let scales = [113 << 23, 133 << 23]
+            .into_iter()
+            .flat_map(|power| (0..1 << 10).map(move |bits| f32::from_bits(power | bits << 13)));
+        let scales: Vec<f32> = scales.filter(|scale| *scale <= MOST_SCALE).collect();
+        assert!(scales.len() > 1024 && are_normal(Some(&[-256.0, 256.0]), Some(&scales)));
+        for arch in machines() {
+            for &scale in &scales {
+                let products: Vec<f32> = differences.iter().map(|x| x * scale).collect();
+                let mut found = products.clone();
+                dispatch(arch, RoundNormal(&mut found));
+                for (&x, found) in products.iter().zip(found) {
+                    let expected = f16::from_f32(x).to_f32();
+                    assert!(
+                        found == expected,
+                        "{x:e} with {arch:?}: {found:e} {expected:e}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_normal() {
+        for scale in [LEAST_NORMAL / 2.0, MOST_SCALE * 1.1, 1.0 / 3.0, f32::NAN] {
+            assert!(!are_normal(None, Some(&[1.0, scale])), "{scale}");
+        }
+        assert!(!are_normal(Some(&[1.5]), Some(&[1.0])));
+        assert!(!are_normal(Some(&[257.0]), None));
+        assert!(are_normal(Some(&[-3.0]), Some(&[-0.25])));
     }
 
     #[test]
