@@ -7,9 +7,10 @@ use pulp::{Simd, WithSimd};
 use super::Panels;
 use super::compressed::PackedNarrow;
 use super::lanes::Lanes;
+use super::rounding::{to_half, to_normal_half};
 use super::size::height;
 use super::target::{Target, write};
-use super::widen::{Known, read, to_half, to_normal_half};
+use super::widen::{Known, read};
 
 /// An operation, and how the elements it reads are stored.
 pub(super) struct With<C, F>(pub(super) C, pub(super) F);

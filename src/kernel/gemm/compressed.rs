@@ -8,9 +8,10 @@ use rayon::prelude::*;
 
 use super::Panels;
 use super::coded::{Few, Lines, OnCodes, With, Write, for_way, way};
+use super::rounding::Rounding;
 use super::size::TileSize;
 use super::target::Target;
-use super::widen::{Bfloat16, Code, Converted, Float16, I4, I8, U4, U8, are_normal};
+use super::widen::{Bfloat16, Code, Converted, Float16, I4, I8, U4, U8};
 use crate::kernel::scratch::{Kept, or_refuse, try_room, try_zeroed};
 use crate::kernel::simd::Converting;
 use crate::tensor::convert::Compute;
@@ -180,20 +181,18 @@ impl PackedNarrow {
         let each = |tensor: Option<&Tensor>| tensor.and_then(|t| of.each(t, sizes, width));
         let (zero_points, scales) = (each(of.zero_point), each(of.scale));
         let integers = !matches!(code, Code::F16 | Code::Bf16);
-        let way = match (&zero_points, &scales) {
-            (None, None) => way::PLAIN,
-            (zeros, scales) if of.half => {
-                let normal = integers && are_normal(zeros.as_deref(), scales.as_deref());
-                match (normal, scales) {
-                    (false, _) => way::HALF,
-                    // Differences of integers are exact.
-                    (true, None) => way::SHIFTED,
-                    (true, Some(_)) if zeros.is_some() => way::SHIFTED_NORMAL,
-                    (true, Some(_)) => way::SCALED_NORMAL,
-                }
-            }
-            (None, Some(_)) => way::SCALED,
-            (Some(_), _) => way::SHIFTED,
+        let rounding = match of.half {
+            true => Rounding::to_half(integers, zero_points.as_deref(), scales.as_deref()),
+            false => Rounding::Exact,
+        };
+        let way = match (&zero_points, &scales, rounding) {
+            (None, None, _) => way::PLAIN,
+            (_, _, Rounding::Each) => way::HALF,
+            (None, _, Rounding::Normal) => way::SCALED_NORMAL,
+            (_, Some(_), Rounding::Normal) => way::SHIFTED_NORMAL,
+            (None, _, Rounding::Exact) => way::SCALED,
+            // Differences of integers are exact.
+            _ => way::SHIFTED,
         };
         Some(Self {
             memory,

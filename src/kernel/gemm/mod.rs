@@ -16,6 +16,7 @@ mod pack;
 mod part;
 mod pieces;
 mod product;
+mod rounding;
 mod series;
 mod size;
 mod target;

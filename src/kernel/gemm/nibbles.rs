@@ -14,6 +14,7 @@ use pulp::Arch;
 
 use super::Panels;
 use super::compressed::{Compressed, Sizes};
+use super::rounding::Rounding;
 use super::size::TileSize;
 use super::target::Target;
 use super::widen::{SIGNED, UNSIGNED};
@@ -31,8 +32,7 @@ pub(crate) struct Nibbles {
     /// What each column has in each of its groups.
     zero_points: Option<Vec<f32>>,
     scales: Option<Vec<f32>>,
-    /// Whether the weights are rounded to `f16`.
-    half: bool,
+    rounding: Rounding,
     arch: Arch,
 }
 
@@ -66,12 +66,17 @@ impl Nibbles {
             Some(tensor) => of.each(tensor, sizes, 1).map(Some),
             None => Some(None),
         };
+        let (zero_points, scales) = (each(of.zero_point)?, each(of.scale)?);
+        let rounding = match of.half {
+            true => Rounding::to_half(true, zero_points.as_deref(), scales.as_deref()),
+            false => Rounding::Exact,
+        };
         Some(Self {
             weights: of.weights.clone(),
             sizes,
-            zero_points: each(of.zero_point)?,
-            scales: each(of.scale)?,
-            half: of.half,
+            zero_points,
+            scales,
+            rounding,
             arch,
         })
     }
@@ -111,9 +116,9 @@ impl Panels<f32> for Nibbles {
                 let at = column * Panels::rows(self) + term;
                 pack::unpack(ty, self.weights.bytes(), at, &mut code);
                 let (zero_point, scale) = self.affine(column, term / self.sizes.size);
-                let round = |x: f32| match self.half {
-                    true => f16::from_f32(x).to_f32(),
-                    false => x,
+                let round = |x: f32| match self.rounding {
+                    Rounding::Exact => x,
+                    Rounding::Normal | Rounding::Each => f16::from_f32(x).to_f32(),
                 };
                 *out = round(round(numbers[usize::from(code[0] & 15)] - zero_point) * scale);
             }
@@ -166,8 +171,8 @@ mod x86 {
     use pulp::{NullaryFnOnce, Simd};
 
     use super::super::Panels;
+    use super::super::rounding::{Rounding, to_half, to_normal_half};
     use super::super::target::Target;
-    use super::super::widen::to_half;
     use super::{LINE, Nibbles};
     use crate::kernel::scratch::with_scratch;
 
@@ -376,13 +381,14 @@ mod x86 {
                         #[inline(always)]
                         |numbers| {
                             let mut weights = simd.sub_f32s(numbers, zero_point);
-                            if self.half {
+                            if self.rounding == Rounding::Each {
                                 weights = to_half(simd, None, weights);
                             }
                             weights = simd.mul_f32s(weights, scale);
-                            match self.half {
-                                true => to_half(simd, None, weights),
-                                false => weights,
+                            match self.rounding {
+                                Rounding::Exact => weights,
+                                Rounding::Normal => to_normal_half(simd, weights),
+                                Rounding::Each => to_half(simd, None, weights),
                             }
                         },
                     );

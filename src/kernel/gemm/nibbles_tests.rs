@@ -51,14 +51,21 @@ fn few_rows_are_multiplied_on_any_machine() {
     let codes: Vec<u8> = (0..n * k).map(|i| (i * 11 % 239) as u8).collect();
     let of_groups = |numbers: Vec<f32>| Tensor::new(Shape::from([n, groups, 1]), &numbers);
     let zero = of_groups((0..n * groups).map(|i| (i % 16) as f32).collect());
-    let scale = of_groups((0..n * groups).map(|i| 0.01 + i as f32 / 900.0).collect());
-    let (zero, scale) = (zero.expect("as many"), scale.expect("as many"));
-    for (ty, half) in [(ElementType::U4, true), (ElementType::I4, false)] {
+    let scales = (0..n * groups).map(|i| 0.01 + i as f32 / 900.0);
+    let short = of_groups(scales.clone().map(|x| f16::from_f32(x).to_f32()).collect());
+    let scale = of_groups(scales.collect());
+    let zero = zero.expect("as many");
+    let (scale, short) = (scale.expect("as many"), short.expect("as many"));
+    for (ty, scale, half) in [
+        (ElementType::U4, &scale, true),
+        (ElementType::U4, &short, true),
+        (ElementType::I4, &scale, false),
+    ] {
         let weights = from_codes(ty, Shape::from([n, groups, size]), &codes).expect("as many");
         let of = Compressed {
             weights: &weights,
             zero_point: Some(&zero),
-            scale: Some(&scale),
+            scale: Some(scale),
             by_columns: true,
             half,
         };
