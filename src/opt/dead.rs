@@ -31,26 +31,31 @@ pub(super) fn drop_dead(drafts: Vec<Draft>) -> Vec<Draft> {
     drafts.into_iter().enumerate().map(apply).collect()
 }
 
-/// For each node, its place among those that are kept.
-fn renumbered(draft: &Draft) -> Vec<Option<NodeId>> {
-    let mut kept = vec![false; draft.len()];
+/// For each node, whether an output or a variable needs it.
+pub(super) fn needed(draft: &Draft) -> Vec<bool> {
+    let mut needed = vec![false; draft.len()];
     for terminal in draft.graph.inputs.iter().chain(&draft.graph.outputs) {
-        kept[terminal.node.index()] = true;
+        needed[terminal.node.index()] = true;
     }
     for (index, node) in draft.graph.nodes.iter().enumerate().rev() {
         // A body may assign variables.
-        kept[index] |= node.role() == Role::Assign || !node.bodies.is_empty();
-        if kept[index] {
+        needed[index] |= node.role() == Role::Assign || !node.bodies.is_empty();
+        if needed[index] {
             for port in &node.inputs {
-                kept[port.node.index()] = true;
+                needed[port.node.index()] = true;
             }
         }
     }
+    needed
+}
+
+/// For each node, its place among those that are kept.
+fn renumbered(draft: &Draft) -> Vec<Option<NodeId>> {
     let mut next = 0;
     let number = |kept: bool| {
         let id = NodeId::new(next);
         next += usize::from(kept);
         kept.then_some(id)
     };
-    kept.into_iter().map(number).collect()
+    needed(draft).into_iter().map(number).collect()
 }

@@ -155,6 +155,13 @@ impl Draft {
         node.inputs.clear();
     }
 
+    /// Frees what a constant holds that nobody needs any more.
+    pub(super) fn forget(&mut self, index: usize) {
+        if let Ok(nothing) = Tensor::zeros(ElementType::U8, [0]) {
+            self.set_constant(index, nothing);
+        }
+    }
+
     /// Puts an operation in place of a node, and of those before it that it does the work of.
     pub(super) fn set(
         &mut self,

@@ -1,5 +1,6 @@
 //! Computes ahead what depends on constants only.
 
+use super::dead::needed;
 use super::draft::Draft;
 use crate::graph::{Known, Node, evaluate_known};
 use crate::limits;
@@ -12,14 +13,34 @@ const GROWTH: u64 = 8;
 const SMALL: u64 = 1 << 20;
 
 /// Replaces nodes of one output whose elements are known, or follow from constants, but for those
-/// that `keep` names. `left` is how many bytes may be computed still.
+/// that `keep` names and those that nobody needs. `left` is how many bytes may be computed still.
+///
+/// What was computed on the way is forgotten when it has been used: as much memory again as a constant, or
+/// several times as much, may be gone into a chain of layers that widens it.
 pub(super) fn fold(draft: &mut Draft, left: &mut u64, keep: &dyn Fn(&Node) -> bool) {
+    let needed = needed(draft);
+    let mut uses = vec![0usize; draft.len()];
+    let consumers = draft.graph.nodes().filter(|(id, _)| needed[id.index()]);
+    let ports = consumers.flat_map(|(_, node)| &node.inputs);
+    for port in ports {
+        uses[port.node.index()] += 1;
+    }
+    let mut computed = vec![false; draft.len()];
     for index in 0..draft.len() {
-        if keep(draft.node(index)) {
+        if !needed[index] || keep(draft.node(index)) {
             continue;
         }
         if let Some(tensor) = folded(draft, index, left) {
+            let inputs = draft.node(index).inputs.clone();
             draft.set_constant(index, tensor);
+            computed[index] = true;
+            for port in inputs {
+                let input = port.node.index();
+                uses[input] -= 1;
+                if uses[input] == 0 && computed[input] {
+                    draft.forget(input);
+                }
+            }
         }
     }
 }
