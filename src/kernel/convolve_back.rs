@@ -233,7 +233,10 @@ pub(crate) fn convolve_back_single(
     if sums && z.kernel == 1 && apart(z) && apart(y) && apart(x) {
         return spread_apart(sizes, window, data, filters, out, finish);
     }
-    convolve_back(sizes, window, data, filters.data, out);
+    let Some(filters) = filters.lying.elements() else {
+        return;
+    };
+    convolve_back(sizes, window, data, filters, out);
     if let Some(finish) = finish {
         let plane = window.inputs().max(1);
         let planes = out.par_chunks_mut(plane).enumerate();
@@ -256,8 +259,10 @@ fn spread_apart(
     let (k, elements) = (sizes.channels, window.outputs());
     let (taps, plane) = (window.taps(), window.inputs());
     let m = sizes.filters * taps;
-    let matrix =
-        |group: usize| Matrix::new(&filters.data[group * k * m..][..k * m], k, m).transposed();
+    let matrix = |group: usize| {
+        let filters = filters.lying.elements()?;
+        Some(Matrix::new(&filters[group * k * m..][..k * m], k, m).transposed())
+    };
     let packed = filters.packed(sizes.groups, &matrix, false);
     // Rows of the data to a job: what they spread stays in a cache, panels are filled.
     let rows = (PART * 2 / m / x.output).max(NARROWEST.div_ceil(x.output));
@@ -289,7 +294,7 @@ fn spread_apart(
             ..How::default()
         };
         let packed = packed.map(|packed| &packed[group]);
-        filtered(packed, matrix(group), data.into(), tile, how);
+        filtered(packed, [m, k], || matrix(group), data.into(), tile, how);
         for (filter, (out, lines)) in outs
             .iter_mut()
             .zip(tile.chunks_exact(taps * len))

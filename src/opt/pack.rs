@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::draft::Draft;
 use crate::graph::Port;
+use crate::op::Prepared;
 
 /// Prepares each operation whose constant inputs can go into it.
 pub(super) fn pack(draft: &mut Draft) {
@@ -15,10 +16,15 @@ pub(super) fn pack(draft: &mut Draft) {
             (known && typed).then(|| op.prepare(&inputs))?
         });
         if let Some(prepared) = prepared {
-            let node = draft.node(index);
-            let inputs: Vec<Port> = prepared.inputs.iter().map(|&i| node.inputs[i]).collect();
-            let name = node.type_name().to_owned();
-            draft.set(index, Arc::from(prepared.op), name, inputs);
+            prepare(draft, index, prepared);
         }
     }
+}
+
+/// Puts a prepared operation in place of the one it comes from.
+pub(super) fn prepare(draft: &mut Draft, index: usize, prepared: Prepared) {
+    let node = draft.node(index);
+    let inputs: Vec<Port> = prepared.inputs.iter().map(|&i| node.inputs[i]).collect();
+    let name = node.type_name().to_owned();
+    draft.set(index, Arc::from(prepared.op), name, inputs);
 }

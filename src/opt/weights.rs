@@ -2,22 +2,49 @@
 
 use std::sync::Arc;
 
-use super::draft::Draft;
+use super::draft::{Draft, port};
+use super::pack::prepare;
 use crate::graph::{Operation, Port, evaluate_known};
 use crate::op::Prepared;
 use crate::ops::matrix::compressed;
 use crate::tensor::{ElementType, Tensor};
 
-/// Gives products their weights as they are stored, in place of the layers that widen them:
-/// `Convert` → `Subtract` → `Multiply` → `Reshape` → `Convert`, all but the first `Convert` maybe
-/// absent.
+/// Gives products and convolutions their weights as they are stored, in place of the layers that widen them:
+/// for products `Convert` → `Subtract` → `Multiply` → `Reshape` → `Convert`, all but the first `Convert` maybe
+/// absent; for convolutions `Convert`.
 pub(super) fn weights(draft: &mut Draft) {
     for index in 0..draft.len() {
         if let Some(prepared) = product(draft, index) {
             let first = draft.node(index).inputs[0];
             draft.set(index, Arc::from(prepared.op), "MatMul".to_owned(), [first]);
+        } else if let Some(prepared) = convolution(draft, index) {
+            prepare(draft, index, prepared);
         }
     }
+}
+
+/// A convolution of `f32` whose filters are constants of `f16` or `bf16`.
+fn convolution(draft: &Draft, index: usize) -> Option<Prepared> {
+    let op = draft.computes(index)?;
+    let filters = match kind(draft, port(index))? {
+        "Convolution"
+        | "GroupConvolution"
+        | "ConvolutionBackpropData"
+        | "GroupConvolutionBackpropData" => *draft.node(index).inputs.get(1)?,
+        _ => return None,
+    };
+    if kind(draft, filters)? != "Convert" {
+        return None;
+    }
+    let stored = draft.value(*draft.node(filters.node.index()).inputs.first()?)?;
+    let narrow = matches!(stored.element_type(), ElementType::F16 | ElementType::Bf16);
+    let mut inputs = draft.inputs(index)?;
+    inputs[1].value = Some(stored);
+    let single = inputs
+        .iter()
+        .take(2)
+        .all(|input| input.element_type == ElementType::F32);
+    (narrow && single).then(|| op.prepare(&inputs))?
 }
 
 fn kind(draft: &Draft, port: Port) -> Option<&'static str> {
@@ -86,3 +113,7 @@ fn constant(draft: &Draft, port: Port) -> Option<Tensor> {
     let converted = evaluate_known(&**draft.op(index)?, &[value], outputs).ok()?;
     converted.into_iter().next()
 }
+
+#[cfg(test)]
+#[path = "weights_tests.rs"]
+mod tests;

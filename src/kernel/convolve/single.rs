@@ -31,11 +31,17 @@ pub(crate) enum Packed {
     Turned(PackedRight<f32>),
 }
 
+/// Filters as they lie: by group, filter, channel and tap.
+pub(crate) trait Lying: Sync {
+    /// Their elements, asked for where they are read, for those of narrow types are widened then. Nothing if
+    /// there is no memory for that, which is noted ([`or_refuse`]).
+    fn elements(&self) -> Option<&[f32]>;
+}
+
 /// The filters of a convolution.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub(crate) struct Filters<'a> {
-    /// By group, filter, channel and tap.
-    pub(crate) data: &'a [f32],
+    pub(crate) lying: &'a dyn Lying,
     /// Where they are kept packed, group by group, if they stay.
     pub(crate) packed: Option<&'a OnceLock<Vec<Packed>>>,
     /// Where they are kept transformed, if they stay.
@@ -47,14 +53,14 @@ impl<'a> Filters<'a> {
     pub(crate) fn packed(
         &self,
         groups: usize,
-        matrix: &dyn Fn(usize) -> Matrix<'a, f32>,
+        matrix: &dyn Fn(usize) -> Option<Matrix<'a, f32>>,
         turned: bool,
     ) -> Option<&'a [Packed]> {
         let packed = made(self.packed?, || {
             let groups = (0..groups).map_while(|group| {
                 Some(match turned {
-                    true => Packed::Turned(PackedRight::new(matrix(group).transposed())?),
-                    false => Packed::Left(PackedLeft::new(matrix(group))?),
+                    true => Packed::Turned(PackedRight::new(matrix(group)?.transposed())?),
+                    false => Packed::Left(PackedLeft::new(matrix(group)?)?),
                 })
             });
             or_refuse(try_collect(groups)).unwrap_or_default()
@@ -63,15 +69,16 @@ impl<'a> Filters<'a> {
     }
 }
 
-/// The product of packed filters, or of the same as they lie, and columns.
-pub(crate) fn filtered(
+/// The product of packed filters, `m` by `k`, or of the same as they lie, and columns.
+pub(crate) fn filtered<'a>(
     packed: Option<&Packed>,
-    filters: Matrix<'_, f32>,
+    [m, k]: [usize; 2],
+    filters: impl FnOnce() -> Option<Matrix<'a, f32>>,
     right: Right<'_, f32>,
     out: &mut [f32],
     how: How<'_, f32>,
 ) {
-    let turns = turns::<f32>([filters.rows(), filters.columns(), right.columns()]);
+    let turns = turns::<f32>([m, k, right.columns()]);
     match (packed, right) {
         (Some(Packed::Left(left)), right) => product(left, right, out, how),
         (Some(Packed::Turned(turned)), Right::Matrix(matrix)) if turns => {
@@ -81,7 +88,11 @@ pub(crate) fn filtered(
             product_turned(turned, panels, out, how.alone, how.finish);
         }
         // Not packed, or for other sizes.
-        (_, right) => product(filters, right, out, how),
+        (_, right) => {
+            if let Some(filters) = filters() {
+                product(filters, right, out, how);
+            }
+        }
     }
 }
 
@@ -104,22 +115,29 @@ pub(crate) fn convolve(
         }
         return;
     }
+    let lying = filters.lying;
     if let Some(padded) = Padded::new(sizes, window) {
-        return padded.run(data, filters.data, out, finish);
+        return lying
+            .elements()
+            .map_or((), |filters| padded.run(data, filters, out, finish));
     }
     if let Some(depthwise) = Depthwise::new(sizes, window).filter(Depthwise::pays) {
-        return depthwise.run(data, filters.data, out, finish);
+        return lying
+            .elements()
+            .map_or((), |filters| depthwise.run(data, filters, out, finish));
     }
     let kept = filters.transformed;
-    if let Some(transformed) = kept.and_then(|kept| kept.get(sizes, window, filters.data)) {
-        let filters = (transformed, filters.data);
+    if let Some(transformed) = kept.and_then(|kept| kept.get(sizes, window, lying)) {
+        let filters = (transformed, lying);
         return winograd::convolve(sizes, window, data, filters, out, finish);
     }
     let laid = Laid::new(sizes, window);
     if laid.is_none()
         && let Some(direct) = Direct::new(sizes, window).filter(Direct::pays)
     {
-        return direct.run(data, filters.data, out, finish);
+        return lying
+            .elements()
+            .map_or((), |filters| direct.run(data, filters, out, finish));
     }
     products(sizes, window, data, filters, laid.as_ref(), out, finish);
 }
@@ -140,7 +158,10 @@ fn products(
         sizes.channels * window.taps(),
         window.outputs(),
     );
-    let matrix = |group: usize| Matrix::new(&filters.data[group * m * k..][..m * k], m, k);
+    let matrix = |group: usize| {
+        let filters = filters.lying.elements()?;
+        Some(Matrix::new(&filters[group * m * k..][..m * k], m, k))
+    };
     // Filters that are read once are read as they lie.
     let packed = match n {
         1 => None,
@@ -161,7 +182,9 @@ fn products(
             ..How::default()
         };
         let packed = packed.map(|packed| &packed[group]);
-        let mut by = |right: Right<'_, f32>| filtered(packed, matrix(group), right, out, how);
+        let mut by = |right: Right<'_, f32>| {
+            filtered(packed, [m, k], || matrix(group), right, out, how);
+        };
         if window.is_pointwise() || n == 1 && window.is_whole() {
             by(Right::Matrix(Matrix::new(data, k, n)));
         } else if let Some(laid) = laid {

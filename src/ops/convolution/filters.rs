@@ -1,11 +1,13 @@
 //! What convolutions share: batches, channels and groups of data and filters, and filters that are
 //! constant.
 
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use crate::kernel::convolve::single::{Filters, Packed};
+use crate::kernel::convolve::single::{Filters, Lying, Packed};
 use crate::kernel::convolve::winograd::Kept;
 use crate::kernel::dispatch::{Lane, lane};
+use crate::kernel::gemm::made;
+use crate::kernel::scratch::or_refuse;
 use crate::op::{Finish, Input, Io, Op, OpError, Outputs, Prepared, bail, ensure, merge_types};
 use crate::ops::floats::{fill, real};
 use crate::tensor::{Dimension, ElementType, PartialShape, Tensor};
@@ -56,13 +58,30 @@ pub(super) fn check_channels(
 /// What is kept of filters that are constant.
 #[derive(Debug, Default)]
 pub(super) struct Constant {
-    /// As the type to compute in.
-    wide: OnceLock<Tensor>,
+    /// As the type to compute in, as long as they are read so.
+    wide: Mutex<Option<Tensor>>,
     packed: OnceLock<Vec<Packed>>,
     transformed: Kept,
 }
 
+/// Filters in the type that they are stored in, and in the one to compute in if they were read so.
+struct Stored<'a> {
+    filters: &'a Tensor,
+    wide: OnceLock<Option<Tensor>>,
+}
+
+impl Lying for Stored<'_> {
+    fn elements(&self) -> Option<&[f32]> {
+        let wide = made(&self.wide, || or_refuse(real::<f32>(self.filters)));
+        wide?.as_ref()?.as_slice().ok()
+    }
+}
+
 impl Constant {
+    fn wide(&self) -> MutexGuard<'_, Option<Tensor>> {
+        self.wide.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// In how many ways the filters are kept beside how they lie.
     fn ways(&self) -> usize {
         usize::from(self.packed.get().is_some()) + self.transformed.ways()
@@ -71,24 +90,20 @@ impl Constant {
 
 /// Computes in `f32`: `f` is given the elements of the data, the filters and the output.
 pub(super) fn in_single(
-    [data, filters]: [&Tensor; 2],
+    [data, stored]: [&Tensor; 2],
     constant: Option<&Constant>,
     out: &mut Tensor,
     f: impl FnOnce(&[f32], Filters<'_>, &mut [f32]),
 ) -> Result<(), OpError> {
-    let stored = filters;
-    let filters = match constant.and_then(|constant| constant.wide.get()) {
-        Some(wide) => wide.clone(),
-        None => real::<f32>(stored)?,
+    let kept = constant.and_then(|constant| constant.wide().clone());
+    let lying = Stored {
+        filters: stored,
+        wide: kept.map_or_else(OnceLock::new, |wide| OnceLock::from(Some(wide))),
     };
-    if let Some(constant) = constant {
-        let _ = constant.wide.set(filters.clone());
-    }
     let ways = constant.map(Constant::ways);
-    let wide = &filters;
     let data = real::<f32>(data)?;
     let filters = Filters {
-        data: wide.as_slice()?,
+        lying: &lying,
         packed: constant.map(|constant| &constant.packed),
         transformed: constant.map(|constant| &constant.transformed),
     };
@@ -97,10 +112,15 @@ pub(super) fn in_single(
         f(data, filters, out);
         Ok(())
     })?;
-    if constant.map(Constant::ways) > ways {
-        // Another way was made of them, which is what is read from now on.
-        stored.release();
-        wide.release();
+    if let Some(constant) = constant {
+        let mut kept = constant.wide();
+        if Some(constant.ways()) > ways {
+            // Another way was made of them, which is what is read from now on.
+            *kept = None;
+            stored.release();
+        } else if kept.is_none() {
+            *kept = lying.wide.into_inner().flatten();
+        }
     }
     Ok(())
 }
@@ -158,7 +178,10 @@ impl<C: Filtered> Op for WithFilters<C> {
         let [data, others @ ..] = inputs else {
             bail!("expected 1 input or more, got {}", inputs.len());
         };
-        let mut all = vec![data.clone(), Input::of(&self.filters)];
+        // Filters may be stored in a narrower type, as the model has them.
+        let mut filters = Input::of(&self.filters);
+        filters.element_type = data.element_type;
+        let mut all = vec![data.clone(), filters];
         all.extend(others.iter().cloned());
         self.convolution.infer(&all)
     }

@@ -9,6 +9,7 @@ use pulp::{Simd, WithSimd};
 
 use super::points::{Four, Points, Two};
 use crate::kernel::convolve::Sizes;
+use crate::kernel::convolve::single::Lying;
 use crate::kernel::gemm::{PackedSeries, dispatch, made};
 use crate::kernel::simd::arch;
 use crate::kernel::window::{Axis, Window};
@@ -167,12 +168,12 @@ impl Kept {
         &self,
         sizes: Sizes,
         window: &Window,
-        filters: &[f32],
+        filters: &dyn Lying,
     ) -> Option<&Transformed> {
         let side = side(sizes, window)?;
         let size = [sizes.filters, sizes.channels];
         made(&self.0[side as usize], || {
-            Transformed::new(side, filters, size)
+            Transformed::new(side, filters.elements()?, size)
         })?
         .as_ref()
     }

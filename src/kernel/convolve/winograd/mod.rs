@@ -27,6 +27,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::Sizes;
+use super::single::Lying;
 use crate::kernel::gemm::dispatch;
 use crate::kernel::scratch::{or_refuse, try_collect, try_collect_ok, try_room, with_scratch};
 use crate::kernel::simd::arch;
@@ -59,8 +60,8 @@ struct Plan<'a> {
     sizes: Sizes,
     tiles: Tiles,
     filters: &'a Transformed,
-    /// The filters as they were.
-    raw: &'a [f32],
+    /// The filters as they were, for what is computed anew.
+    lying: &'a dyn Lying,
     data: &'a [f32],
     finish: Option<Finish<'a>>,
 }
@@ -78,7 +79,7 @@ pub(crate) fn convolve(
     sizes: Sizes,
     window: &Window,
     data: &[f32],
-    (filters, raw): (&Transformed, &[f32]),
+    (filters, lying): (&Transformed, &dyn Lying),
     out: &mut [f32],
     finish: Option<Finish<'_>>,
 ) {
@@ -91,7 +92,7 @@ pub(crate) fn convolve(
         sizes,
         tiles: Tiles::new([y, x], side),
         filters,
-        raw,
+        lying,
         data,
         finish,
     };
@@ -348,7 +349,10 @@ impl Plan<'_> {
         out: &mut [f32],
     ) {
         let size = self.sizes.channels * 9;
-        let filter = &self.raw[filter * size..][..size];
+        let Some(filters) = self.lying.elements() else {
+            return;
+        };
+        let filter = &filters[filter * size..][..size];
         let data = self.image(part.image);
         for run in runs {
             for tile in (0..run.count).filter(|tile| marks[run.at + tile] != 0.0) {

@@ -7,6 +7,12 @@ use proptest::prelude::*;
 use super::*;
 use crate::kernel::window::Axis;
 
+impl<T: AsRef<[f32]> + Sync> Lying for T {
+    fn elements(&self) -> Option<&[f32]> {
+        Some(self.as_ref())
+    }
+}
+
 fn window(sizes: [usize; 2], pads: [[usize; 2]; 2]) -> Window {
     let axis = |input: usize, [before, after]: [usize; 2]| Axis {
         input,
@@ -53,7 +59,14 @@ fn computed(side: Side, sizes: Sizes, window: &Window, [data, filters]: [&[f32];
     let size = [sizes.filters, sizes.channels];
     let transformed = Transformed::new(side, filters, size).expect("filters are finite");
     let mut out = vec![f32::NAN; sizes.batch * sizes.filters * window.outputs()];
-    convolve(sizes, window, data, (&transformed, filters), &mut out, None);
+    convolve(
+        sizes,
+        window,
+        data,
+        (&transformed, &filters),
+        &mut out,
+        None,
+    );
     out
 }
 
@@ -177,7 +190,7 @@ fn every_output_is_finished_once() {
                     }
                 };
                 on_threads(threads, || {
-                    let filters = (&transformed, &weights[..]);
+                    let filters = (&transformed, &weights as &dyn Lying);
                     convolve(sizes, &window, &data, filters, &mut out, Some(&finish));
                 });
                 assert!(
