@@ -105,11 +105,12 @@ fn layers_import_only_what_lies_below_them() {
 
 #[test]
 fn unsafe_code_stands_where_it_is_allowed_by_name() {
-    let allowed = Path::new("src/ir/weights.rs");
+    // Files are mapped, and f16 is converted by instructions.
+    let allowed = ["src/ir/weights.rs", "src/tensor/simd/f16c.rs"].map(Path::new);
     let mut found = Vec::new();
     for (path, text) in sources() {
         let marked = text.contains("allow(unsafe_code)");
-        if marked && path.starts_with("src") && path != allowed {
+        if marked && path.starts_with("src") && !allowed.contains(&&*path) {
             found.push(path.display().to_string());
         }
     }
