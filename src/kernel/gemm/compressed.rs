@@ -291,6 +291,15 @@ impl Panels<f32> for PackedNarrow {
         }
     }
 
+    fn source(&self, column: usize, term: usize) -> (&[f32], usize) {
+        let from = column / self.width * Panels::rows(self) + term;
+        let bytes: &[u8] = self.memory.elements();
+        let codes = bytes.get(self.code.bytes(from * self.width)..);
+        let codes = bytemuck::try_cast_slice(codes.unwrap_or_default());
+        let line = self.code.bytes(self.width) / size_of::<f32>();
+        (codes.unwrap_or_default(), line)
+    }
+
     fn multiply_few(
         &self,
         a: &[f32],

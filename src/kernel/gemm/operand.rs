@@ -75,6 +75,12 @@ pub(crate) trait Panels<T>: Sync {
         None
     }
 
+    /// What is read to write the panel that begins with a column, from a term on, and how many elements that
+    /// is for each term: it is asked for ahead. Nothing if that is not known.
+    fn source(&self, _column: usize, _term: usize) -> (&[T], usize) {
+        (&[], 0)
+    }
+
     /// Multiplies few rows with some columns directly, if that is faster than by panels; answers
     /// whether it was done. They are at most as many as two tiles have; of those of each tile, one after
     /// the other, the elements of a term stand side by side.

@@ -296,13 +296,13 @@ impl<T: Lanes> Plan<'_, T> {
                 };
                 let width = self.tile.columns;
                 let size = count * columns.len().next_multiple_of(width);
+                // What is multiplied after these.
+                let (column, term) = match first + count < terms.end {
+                    true => (columns.start, first + count),
+                    false => (columns.end, terms.start),
+                };
                 match self.b {
                     Source::Packed(b) => {
-                        let (column, term) = if first + count < terms.end {
-                            (columns.start, first + count)
-                        } else {
-                            (columns.end, terms.start)
-                        };
                         let next = b.data.get(column * b.depth + term * width..);
                         let b = Side { first, ..b };
                         let b = Strip::Packed(b, (next.unwrap_or_default(), width)).into();
@@ -338,7 +338,8 @@ impl<T: Lanes> Plan<'_, T> {
                                         depth * width,
                                         memory,
                                     );
-                                    block(Strip::Packed(written(memory, depth), (&[], 0)).into());
+                                    let next = panels.source(column, term);
+                                    block(Strip::Packed(written(memory, depth), next).into());
                                 });
                             }
                         }
