@@ -21,9 +21,9 @@ pub(super) fn fold(draft: &mut Draft, left: &mut u64, keep: &dyn Fn(&Node) -> bo
     let needed = needed(draft);
     let mut uses = vec![0usize; draft.len()];
     let consumers = draft.graph.nodes().filter(|(id, _)| needed[id.index()]);
-    let ports = consumers.flat_map(|(_, node)| &node.inputs);
-    for port in ports {
-        uses[port.node.index()] += 1;
+    let inputs = consumers.flat_map(|(_, node)| node.inputs.iter().map(|port| port.node));
+    for id in inputs.chain(draft.graph.outputs.iter().map(|output| output.node)) {
+        uses[id.index()] += 1;
     }
     let mut computed = vec![false; draft.len()];
     for index in 0..draft.len() {

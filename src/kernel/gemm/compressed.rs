@@ -211,7 +211,8 @@ impl PackedNarrow {
         TileSize::of::<f32>(self.vectors.arch())
     }
 
-    /// Whether a few instructions make a vector of numbers: rounding to `f16` takes as many again.
+    /// Whether a few instructions make a vector of numbers: rounding to `f16` takes as many again, and registers
+    /// that sums need.
     pub(super) fn widens_fast(&self) -> bool {
         matches!(self.way, way::PLAIN | way::SCALED | way::SHIFTED)
     }
