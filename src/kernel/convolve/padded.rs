@@ -60,6 +60,8 @@ pub(crate) struct Padded {
 
 /// The vectors for rows of so many windows. Those of AVX-512 would be filled in part by short rows.
 fn vectors(windows: usize) -> Arch {
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = windows;
     match arch() {
         #[cfg(target_arch = "x86_64")]
         Arch::V4(simd) if windows < VECTOR => Arch::V3(*simd),

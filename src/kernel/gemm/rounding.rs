@@ -12,6 +12,7 @@ pub(super) fn to_half<S: Simd>(simd: S, f16c: Option<F16c>, x: S::f32s) -> S::f3
     if let Some(rounded) = x86::to_half(simd, f16c, x) {
         return rounded;
     }
+    let _ = f16c;
     let bits = simd.transmute_u32s_f32s(x);
     let infinity = simd.splat_u32s(f32::INFINITY.to_bits());
     // Added to a number, 2^13 times the power of two below it leaves no place for what `f16` has no bits

@@ -122,6 +122,7 @@ pub(super) fn read<C: Known, S: Simd>(simd: S, code: C, line: &[u8]) -> [S::f32s
     if let Some(vectors) = x86::read(simd, code, line) {
         return vectors;
     }
+    let _ = code;
     let lanes = <f32 as Lanes>::lanes::<S>();
     let mut numbers = [0.0; 64];
     let numbers = &mut numbers[..2 * lanes];

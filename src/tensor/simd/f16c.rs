@@ -13,21 +13,9 @@ pub(crate) use x86::F16c;
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum F16c {}
 
-#[cfg(not(target_arch = "x86_64"))]
-impl F16c {
-    /// The same numbers.
-    pub(crate) fn widen(self, _: [u8; 16]) -> [f32; 8] {
-        match self {}
-    }
-
-    /// The nearest numbers of `f16`, the even one of two as near.
-    pub(crate) fn round(self, _: [f32; 8]) -> [f32; 8] {
-        match self {}
-    }
-}
-
 /// Vectors that convert by instructions, or where a machine has none for its longest vectors, portable ones.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // there is no such value
 pub(crate) enum Converting {
     F16c(F16c),
     Other(Arch),
@@ -72,7 +60,9 @@ impl Converting {
             Self::Other(Arch::V4(simd)) => pulp::Simd::vectorize(simd, without(of)),
             #[cfg(target_arch = "aarch64")]
             Self::Other(Arch::Neon(simd)) => pulp::Simd::vectorize(simd, without(of)),
-            _ => without(of).with_simd(Scalar128b),
+            #[cfg(not(target_arch = "x86_64"))]
+            Self::F16c(none) => with(none, of).with_simd(Scalar128b),
+            Self::Other(_) => without(of).with_simd(Scalar128b),
         }
     }
 }

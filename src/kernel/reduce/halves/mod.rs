@@ -4,6 +4,9 @@
 //! to the 14th is an integer that 32 bits hold, with room for the sum of many. So there are two sums, one of
 //! the numbers with small exponents and one of those with large ones, and both are exact.
 
+// Elsewhere numbers are added up as `f64` alone.
+#![cfg_attr(not(target_arch = "x86_64"), allow(dead_code, unused_macros))]
+
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]

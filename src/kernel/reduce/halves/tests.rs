@@ -27,9 +27,11 @@ fn units(half: f16) -> i64 {
 
 /// What each way that this machine knows adds to the accumulators.
 fn ways(acc: &[f64], data: &[f16], stride: Option<usize>) -> Vec<Vec<f64>> {
-    let mut machines = vec![machine(), Arch::Scalar];
+    let machines = [machine(), Arch::Scalar];
     #[cfg(target_arch = "x86_64")]
-    machines.extend(pulp::x86::V3::try_new().map(Arch::V3));
+    let machines = machines
+        .into_iter()
+        .chain(pulp::x86::V3::try_new().map(Arch::V3));
     let way = |arch: Arch| {
         let mut acc = acc.to_vec();
         work_on::<{ u16::MAX }>(arch, &mut acc, data, stride);
