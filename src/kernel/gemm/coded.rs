@@ -186,28 +186,19 @@ impl<const R: usize, const P: usize, const WAY: u8> OnCodes for Rows<'_, '_, R, 
 }
 
 impl Few<'_, '_> {
-    /// Multiplies; false for numbers of rows that panels are better for.
-    pub(super) fn multiply(self) -> bool {
-        let tile = self.b.tile();
-        // AVX-512, whose vectors are the longest, has registers for the sums of eight rows. AVX2 has for
-        // six, and widens once more for others what takes few instructions.
-        match self.rows.len() {
-            0..=4 => {}
-            8 if tile.rows == 8 => {}
-            5..=12 if tile.rows == 6 && self.b.widens_fast() => {}
-            _ => return false,
-        }
-        if self.rows.len() <= tile.rows {
-            self.of_a_tile();
-            return true;
+    /// Multiplies as many rows as [`Panels::multiplies_few`] says, or some tiles of them.
+    pub(super) fn multiply(self) {
+        let tile = self.b.tile().rows;
+        if self.rows.len() <= tile {
+            return self.of_a_tile();
         }
         let depth = Panels::rows(self.b);
         // All rows are multiplied with two panels before the next: these stay in a near cache.
         for start in self.columns.clone().step_by(2 * self.b.width) {
-            for first in self.rows.clone().step_by(tile.rows) {
+            for first in self.rows.clone().step_by(tile) {
                 let part = Few {
                     a: &self.a[first * depth..],
-                    rows: first..self.rows.end.min(first + tile.rows),
+                    rows: first..self.rows.end.min(first + tile),
                     columns: start..self.columns.end.min(start + 2 * self.b.width),
                     target: &mut *self.target,
                     ..self
@@ -215,7 +206,6 @@ impl Few<'_, '_> {
                 part.of_a_tile();
             }
         }
-        true
     }
 
     /// Multiplies as many rows as a tile may have.

@@ -118,3 +118,51 @@ fn rows_of_one_tile_and_of_two() {
         }
     }
 }
+
+/// Whether rows are multiplied directly depends on their number alone, not on how threads share them.
+#[test]
+fn threads_change_nothing() {
+    let (k, n) = (2000, 100);
+    let numbers = |count: usize| -> Vec<f32> {
+        (0..count)
+            .map(|i| (i * 7919 % 1009) as f32 / 1009.0 - 0.5)
+            .collect()
+    };
+    let a = numbers(25 * k);
+    let mut weights = Tensor::zeros(ElementType::F16, Shape::from([n, k])).expect("memory");
+    narrow(&numbers(n * k), &mut weights, 0);
+    let of = Compressed {
+        weights: &weights,
+        zero_point: None,
+        scale: None,
+        by_columns: true,
+        half: false,
+    };
+    for arch in machines() {
+        let packed = PackedNarrow::for_arch(arch, of).expect("memory");
+        for rows in [1, 4, 6, 7, 8, 12, 16, 24, 25] {
+            let on = |threads: usize| {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+                let mut out = vec![0.0; rows * n];
+                let a = Matrix::new(&a[..rows * k], rows, k);
+                pool.expect("threads").install(|| {
+                    run(
+                        arch,
+                        a.into(),
+                        Right::Panels(&packed),
+                        &mut out,
+                        How::default(),
+                    );
+                });
+                out
+            };
+            let one = on(1);
+            for threads in [2, 3, 8] {
+                assert!(
+                    on(threads) == one,
+                    "{rows} rows, {threads} threads, {arch:?}"
+                );
+            }
+        }
+    }
+}

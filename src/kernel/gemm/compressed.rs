@@ -211,12 +211,6 @@ impl PackedNarrow {
         TileSize::of::<f32>(self.vectors.arch())
     }
 
-    /// Whether a few instructions make a vector of numbers: rounding to `f16` takes as many again, and registers
-    /// that sums need.
-    pub(super) fn widens_fast(&self) -> bool {
-        matches!(self.way, way::PLAIN | way::SCALED | way::SHIFTED)
-    }
-
     /// The lines of some terms of a panel, all of one group: codes, zero points and scales.
     pub(super) fn lines(&self, panel: usize, terms: Range<usize>) -> Lines<'_> {
         let from = (panel * Panels::rows(self) + terms.start) * self.width;
@@ -301,6 +295,20 @@ impl Panels<f32> for PackedNarrow {
         (codes.unwrap_or_default(), line)
     }
 
+    fn multiplies_few(&self, rows: usize) -> bool {
+        let tile = self.tile();
+        // Rounding to `f16` takes as many instructions as all the rest, and registers that sums need.
+        let fast = matches!(self.way, way::PLAIN | way::SCALED | way::SHIFTED);
+        // AVX-512, whose vectors are the longest, has registers for the sums of eight rows. AVX2 has for six,
+        // and widens once more for others what takes few instructions.
+        match rows {
+            0..=4 => true,
+            8 if tile.rows == 8 => true,
+            5..=12 => tile.rows == 6 && fast,
+            _ => false,
+        }
+    }
+
     fn multiply_few(
         &self,
         a: &[f32],
@@ -308,7 +316,7 @@ impl Panels<f32> for PackedNarrow {
         columns: Range<usize>,
         target: &mut Target<'_, f32>,
         add: bool,
-    ) -> bool {
+    ) {
         let few = Few {
             a,
             rows: 0..rows,
@@ -318,7 +326,7 @@ impl Panels<f32> for PackedNarrow {
             target,
             add,
         };
-        few.multiply()
+        few.multiply();
     }
 }
 

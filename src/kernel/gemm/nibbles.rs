@@ -125,6 +125,10 @@ impl Panels<f32> for Nibbles {
         }
     }
 
+    fn multiplies_few(&self, rows: usize) -> bool {
+        rows <= TileSize::of::<f32>(self.arch).rows
+    }
+
     fn multiply_few(
         &self,
         a: &[f32],
@@ -132,24 +136,17 @@ impl Panels<f32> for Nibbles {
         columns: Range<usize>,
         target: &mut Target<'_, f32>,
         add: bool,
-    ) -> bool {
-        if rows > TileSize::of::<f32>(self.arch).rows {
-            return false;
-        }
-        #[cfg(target_arch = "x86_64")]
+    ) {
+        // Others have no such right side.
         match self.arch {
-            Arch::V4(simd) => {
-                self.multiply(simd, a, rows, columns, target, add);
-                return true;
+            #[cfg(target_arch = "x86_64")]
+            Arch::V4(simd) => self.multiply(simd, a, rows, columns, target, add),
+            #[cfg(target_arch = "x86_64")]
+            Arch::V3(simd) => self.multiply(simd, a, rows, columns, target, add),
+            _ => {
+                let _ = (a, rows, columns, target, add);
             }
-            Arch::V3(simd) => {
-                self.multiply(simd, a, rows, columns, target, add);
-                return true;
-            }
-            _ => {}
         }
-        let _ = (a, rows, columns, target, add, self.arch);
-        false
     }
 }
 

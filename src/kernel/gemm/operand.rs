@@ -81,9 +81,14 @@ pub(crate) trait Panels<T>: Sync {
         (&[], 0)
     }
 
-    /// Multiplies few rows with some columns directly, if that is faster than by panels; answers
-    /// whether it was done. They are at most as many as two tiles have; of those of each tile, one after
-    /// the other, the elements of a term stand side by side.
+    /// Whether products of so many rows are faster without panels. Sums do not depend on how threads share the
+    /// rows, for this is asked for all of them.
+    fn multiplies_few(&self, _rows: usize) -> bool {
+        false
+    }
+
+    /// Multiplies some rows of such a product with some columns. Of as many rows as a tile has, one tile after the
+    /// other, the elements of a term stand side by side.
     fn multiply_few(
         &self,
         _a: &[T],
@@ -91,8 +96,7 @@ pub(crate) trait Panels<T>: Sync {
         _columns: Range<usize>,
         _target: &mut Target<'_, T>,
         _add: bool,
-    ) -> bool {
-        false
+    ) {
     }
 }
 

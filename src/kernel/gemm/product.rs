@@ -249,7 +249,7 @@ impl<T: Lanes> Plan<'_, T> {
         position: usize,
         [count, threads]: [usize; 2],
     ) {
-        let part = |part: Part<'_, T>| self.part(a, &terms, part);
+        let part = |part: Part<'_, T>| self.part(a, m, &terms, part);
         if threads == 1 {
             return part(Part::whole(c, m, self.n, position));
         }
@@ -267,18 +267,18 @@ impl<T: Lanes> Plan<'_, T> {
         }
     }
 
-    /// A part, on this thread.
-    fn part(&self, a: Side<'_, T>, terms: &Range<usize>, mut part: Part<'_, T>) {
+    /// A part of a product of `m` rows, on this thread.
+    fn part(&self, a: Side<'_, T>, m: usize, terms: &Range<usize>, mut part: Part<'_, T>) {
         let columns = part.columns.clone();
-        if let (Source::Panels(panels), true) = (self.b, part.rows.len() <= 2 * self.tile.rows)
-            && part.rows.start == 0
+        if let Source::Panels(panels) = self.b
             && *terms == (0..self.k())
+            && panels.multiplies_few(m)
         {
-            let (rows, target) = (part.rows.len(), &mut part.target);
-            if panels.multiply_few(a.data, rows, columns.clone(), target, self.how.accumulate) {
-                part.finish(0..rows, 0..columns.len(), self.n, self.how);
-                return;
-            }
+            let (a, rows) = (&a.data[part.rows.start * self.k()..], part.rows.len());
+            let (target, add) = (&mut part.target, self.how.accumulate);
+            panels.multiply_few(a, rows, columns.clone(), target, add);
+            part.finish(0..rows, 0..columns.len(), self.n, self.how);
+            return;
         }
         let at_a_time = (FINISHED / part.rows.len().max(1)).max(self.strip);
         let mut unfinished = 0;
