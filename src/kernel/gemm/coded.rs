@@ -10,7 +10,8 @@ use super::lanes::Lanes;
 use super::rounding::{to_half, to_normal_half};
 use super::size::height;
 use super::target::{Target, write};
-use super::widen::{Known, read};
+use super::widen::{Converted, Known, read};
+use crate::kernel::simd::Converting;
 
 /// An operation, and how the elements it reads are stored.
 pub(super) struct With<C, F>(pub(super) C, pub(super) F);
@@ -18,6 +19,14 @@ pub(super) struct With<C, F>(pub(super) C, pub(super) F);
 /// An operation on elements, however they are stored.
 pub(super) trait OnCodes {
     fn run<C: Known, S: Simd>(self, simd: S, code: C);
+}
+
+impl<C: Known, F: OnCodes> With<C, F> {
+    /// Calls the operation compiled for some vectors.
+    pub(super) fn call(self, vectors: Converting) {
+        let with = |f16c, Self(code, op)| With(Converted(code, f16c), op);
+        vectors.dispatch(self, with, |plain| plain);
+    }
 }
 
 impl<C: Known, F: OnCodes> WithSimd for With<C, F> {

@@ -92,6 +92,12 @@ fn rows_of_one_tile_and_of_two() {
                         packed.way
                     );
                 }
+                // What is asked for ahead are the codes of a panel, from a term on.
+                let (codes, line) = packed.source(packed.width, 3);
+                let bytes: &[u8] = bytemuck::cast_slice(codes);
+                let expected = packed.lines(1, 3..size).codes;
+                assert_eq!(&bytes[..expected.len()], expected, "{ty} {arch:?}");
+                assert_eq!(line * size_of::<f32>() * (size - 3), expected.len());
                 for rows in 1..=13 {
                     let mut out = vec![0.5; rows * n];
                     let how = How {

@@ -11,7 +11,7 @@ use super::coded::{Few, Lines, OnCodes, With, Write, for_way, way};
 use super::rounding::Rounding;
 use super::size::TileSize;
 use super::target::Target;
-use super::widen::{Bfloat16, Code, Converted, Float16, I4, I8, U4, U8};
+use super::widen::{Bfloat16, Code, Float16, I4, I8, U4, U8};
 use crate::kernel::scratch::{Kept, or_refuse, try_room, try_zeroed};
 use crate::kernel::simd::Converting;
 use crate::tensor::convert::Compute;
@@ -181,10 +181,8 @@ impl PackedNarrow {
         let each = |tensor: Option<&Tensor>| tensor.and_then(|t| of.each(t, sizes, width));
         let (zero_points, scales) = (each(of.zero_point), each(of.scale));
         let integers = !matches!(code, Code::F16 | Code::Bf16);
-        let rounding = match of.half {
-            true => Rounding::to_half(integers, zero_points.as_deref(), scales.as_deref()),
-            false => Rounding::Exact,
-        };
+        let (zeros, factors) = (zero_points.as_deref(), scales.as_deref());
+        let rounding = Rounding::of(of.half, integers, zeros, factors);
         let way = match (&zero_points, &scales, rounding) {
             (None, None, _) => way::PLAIN,
             (_, _, Rounding::Each) => way::HALF,
@@ -243,19 +241,13 @@ impl PackedNarrow {
 
     /// Calls an operation compiled for the way the elements are stored.
     pub(super) fn dispatch<F: OnCodes>(&self, op: F) {
-        macro_rules! call {
-            ($Code:expr) => {{
-                let with = |f16c, op| With(Converted($Code, f16c), op);
-                self.vectors.dispatch(op, with, |op| With($Code, op));
-            }};
-        }
         match self.code {
-            Code::U4 => call!(U4),
-            Code::I4 => call!(I4),
-            Code::U8 => call!(U8),
-            Code::I8 => call!(I8),
-            Code::F16 => call!(Float16),
-            Code::Bf16 => call!(Bfloat16),
+            Code::U4 => With(U4, op).call(self.vectors),
+            Code::I4 => With(I4, op).call(self.vectors),
+            Code::U8 => With(U8, op).call(self.vectors),
+            Code::I8 => With(I8, op).call(self.vectors),
+            Code::F16 => With(Float16, op).call(self.vectors),
+            Code::Bf16 => With(Bfloat16, op).call(self.vectors),
         }
     }
 }

@@ -67,10 +67,8 @@ impl Nibbles {
             None => Some(None),
         };
         let (zero_points, scales) = (each(of.zero_point)?, each(of.scale)?);
-        let rounding = match of.half {
-            true => Rounding::to_half(true, zero_points.as_deref(), scales.as_deref()),
-            false => Rounding::Exact,
-        };
+        let (zeros, factors) = (zero_points.as_deref(), scales.as_deref());
+        let rounding = Rounding::of(of.half, true, zeros, factors);
         Some(Self {
             weights: of.weights.clone(),
             sizes,

@@ -54,8 +54,9 @@ pub(super) enum Rounding {
 }
 
 impl Rounding {
-    /// The rounding of numbers that are integers of eight bits or not.
-    pub(super) fn to_half(
+    /// How numbers that are integers of eight bits or not are rounded, if a model computes in `f16`.
+    pub(super) fn of(
+        half: bool,
         integers: bool,
         zero_points: Option<&[f32]>,
         scales: Option<&[f32]>,
@@ -68,7 +69,11 @@ impl Rounding {
         let all = integers
             && zero_points.is_none_or(|zeros| zeros.iter().all(integer))
             && scales.is_none_or(|scales| scales.iter().all(normal));
-        if all { Self::Normal } else { Self::Each }
+        match (half, all) {
+            (false, _) => Self::Exact,
+            (true, true) => Self::Normal,
+            (true, false) => Self::Each,
+        }
     }
 }
 
@@ -112,38 +117,22 @@ mod tests {
     use crate::kernel::gemm::coded::{OnCodes, With};
     use crate::kernel::gemm::lanes::Lanes;
     use crate::kernel::gemm::tests::machines;
-    use crate::kernel::gemm::widen::{Converted, Float16, Known};
+    use crate::kernel::gemm::widen::{Float16, Known};
     use crate::kernel::simd::Converting;
-    use pulp::Arch;
 
-    /// Calls an operation as products by codes do.
-    fn dispatch(arch: Arch, op: impl OnCodes) {
-        let with = |f16c, op| With(Converted(Float16, f16c), op);
-        Converting::of(arch).dispatch(op, with, |op| With(Float16, op));
-    }
-
-    struct Round<'a>(&'a mut [f32]);
+    struct Round<'a>(Rounding, &'a mut [f32]);
 
     impl OnCodes for Round<'_> {
         #[inline(always)]
         fn run<C: Known, S: Simd>(self, simd: S, code: C) {
-            let lanes = <f32 as Lanes>::lanes::<S>();
-            for numbers in self.0.chunks_mut(lanes) {
-                let vector = f32::load(simd, numbers);
-                f32::store(simd, numbers, to_half(simd, code.f16c(), vector));
-            }
-        }
-    }
-
-    struct RoundNormal<'a>(&'a mut [f32]);
-
-    impl OnCodes for RoundNormal<'_> {
-        #[inline(always)]
-        fn run<C: Known, S: Simd>(self, simd: S, _: C) {
-            let lanes = <f32 as Lanes>::lanes::<S>();
-            for numbers in self.0.chunks_mut(lanes) {
-                let vector = f32::load(simd, numbers);
-                f32::store(simd, numbers, to_normal_half(simd, vector));
+            let Self(rounding, all) = self;
+            for numbers in all.chunks_mut(<f32 as Lanes>::lanes::<S>()) {
+                let x = f32::load(simd, numbers);
+                let rounded = match rounding {
+                    Rounding::Normal => to_normal_half(simd, x),
+                    _ => to_half(simd, code.f16c(), x),
+                };
+                f32::store(simd, numbers, rounded);
             }
         }
     }
@@ -156,13 +145,13 @@ mod tests {
             .into_iter()
             .flat_map(|power| (0..1 << 10).map(move |bits| f32::from_bits(power | bits << 13)));
         let scales: Vec<f32> = scales.filter(|scale| *scale <= MOST_SCALE).collect();
-        let rounding = Rounding::to_half(true, Some(&[-256.0, 256.0]), Some(&scales));
+        let rounding = Rounding::of(true, true, Some(&[-256.0, 256.0]), Some(&scales));
         assert!(scales.len() > 1024 && rounding == Rounding::Normal);
         for arch in machines() {
             for &scale in &scales {
                 let products: Vec<f32> = differences.iter().map(|x| x * scale).collect();
                 let mut found = products.clone();
-                dispatch(arch, RoundNormal(&mut found));
+                With(Float16, Round(rounding, &mut found)).call(Converting::of(arch));
                 for (&x, found) in products.iter().zip(found) {
                     let expected = f16::from_f32(x).to_f32();
                     assert!(
@@ -177,7 +166,7 @@ mod tests {
     #[test]
     fn what_is_not_normal() {
         let rounding = |zero: f32, scale: f32| {
-            Rounding::to_half(true, Some(&[0.0, zero]), Some(&[1.0, scale]))
+            Rounding::of(true, true, Some(&[0.0, zero]), Some(&[1.0, scale]))
         };
         for scale in [LEAST_NORMAL / 2.0, MOST_SCALE * 1.1, 1.0 / 3.0, f32::NAN] {
             assert_eq!(rounding(0.0, scale), Rounding::Each, "{scale}");
@@ -185,7 +174,8 @@ mod tests {
         assert_eq!(rounding(1.5, 1.0), Rounding::Each);
         assert_eq!(rounding(257.0, 1.0), Rounding::Each);
         assert_eq!(rounding(-3.0, -0.25), Rounding::Normal);
-        assert_eq!(Rounding::to_half(false, None, None), Rounding::Each);
+        assert_eq!(Rounding::of(true, false, None, None), Rounding::Each);
+        assert_eq!(Rounding::of(false, false, None, None), Rounding::Exact);
     }
 
     #[test]
@@ -223,7 +213,8 @@ mod tests {
         let before = numbers.clone();
         for arch in machines() {
             numbers.copy_from_slice(&before);
-            dispatch(arch, Round(&mut numbers));
+            let round = Round(Rounding::Each, &mut numbers);
+            With(Float16, round).call(Converting::of(arch));
             for ((x, found), expected) in before.iter().zip(&numbers).zip(&expected) {
                 assert_eq!(found.to_bits(), expected.to_bits(), "{x:e} with {arch:?}");
             }

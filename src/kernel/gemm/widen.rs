@@ -279,13 +279,6 @@ mod tests {
     use crate::kernel::gemm::coded::{OnCodes, With};
     use crate::kernel::gemm::tests::machines;
     use crate::kernel::simd::Converting;
-    use pulp::Arch;
-
-    /// Calls an operation as products by codes do.
-    fn dispatch(arch: Arch, op: impl OnCodes) {
-        let with = |f16c, op| With(Converted(Float16, f16c), op);
-        Converting::of(arch).dispatch(op, with, |op| With(Float16, op));
-    }
 
     struct Widen<'a>(&'a [u8], &'a mut [f32]);
 
@@ -309,7 +302,8 @@ mod tests {
         let expected: Vec<f32> = halves.iter().map(|&x| f32::from(x)).collect();
         let mut found = vec![0.0; halves.len()];
         for arch in machines() {
-            dispatch(arch, Widen(bytemuck::cast_slice(&halves), &mut found));
+            let widen = Widen(bytemuck::cast_slice(&halves), &mut found);
+            With(Float16, widen).call(Converting::of(arch));
             for (found, expected) in found.iter().zip(&expected) {
                 let same = found.to_bits() == expected.to_bits();
                 assert!(
