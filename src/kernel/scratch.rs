@@ -195,11 +195,12 @@ impl Kept {
 /// Bytes kept for the next call; more is given back.
 const MOST_KEPT: usize = 8 << 20;
 
-/// How many calls inside one another have memory that is kept.
-const DEPTH: usize = 3;
+/// How many pieces of memory are kept: as many as there are calls inside one another, and a thread that waits
+/// for others is given more of their work meanwhile.
+const DEPTH: usize = 4;
 
 thread_local! {
-    /// The memory of the outermost call comes last, so that each finds its own again.
+    /// The shortest comes first.
     static MEMORY: RefCell<Vec<Kept>> = const { RefCell::new(Vec::new()) };
     /// The same of lists, by the type of their elements: each is a `Vec<Vec<T>>`, the shortest first. Types are
     /// so few that looking at all is faster than hashing.
@@ -321,12 +322,31 @@ pub(crate) fn reused_all<T>(items: impl IntoIterator<Item = T>) -> Result<Reused
     Ok(all)
 }
 
+/// The shortest memory that has so many bytes, or the longest.
+fn take(kept: &mut Vec<Kept>, bytes: usize) -> Option<Kept> {
+    let last = kept.len().checked_sub(1)?;
+    let at = kept.partition_point(|memory| memory.len() < bytes);
+    Some(kept.remove(at.min(last)))
+}
+
+/// Keeps memory for the next call. Of too many pieces the shortest goes: it costs the least to have again.
+fn keep(kept: &mut Vec<Kept>, memory: Kept) {
+    if memory.len() > MOST_KEPT {
+        return;
+    }
+    let at = kept.partition_point(|other| other.len() < memory.len());
+    kept.insert(at, memory);
+    if kept.len() > DEPTH {
+        kept.remove(0);
+    }
+}
+
 /// Calls `f` with `len` unspecified elements of memory as [`Kept`]. A call inside it, or one of other
 /// work that the thread is given while `f` waits, gets other memory. Where there is none `f` is not
 /// called, and [`limits::watch`] tells it.
 pub(crate) fn with_scratch<T: Pod, R: Default>(len: usize, f: impl FnOnce(&mut [T]) -> R) -> R {
     let bytes = len.saturating_mul(size_of::<T>());
-    let mut memory = match MEMORY.with_borrow_mut(Vec::pop) {
+    let mut memory = match MEMORY.with_borrow_mut(|kept| take(kept, bytes)) {
         Some(memory) if memory.len() >= bytes => memory,
         less => {
             // Nothing of the old is copied.
@@ -338,13 +358,7 @@ pub(crate) fn with_scratch<T: Pod, R: Default>(len: usize, f: impl FnOnce(&mut [
         }
     };
     let result = f(bytemuck::cast_slice_mut(&mut memory.0.bytes_mut()[..bytes]));
-    if memory.len() <= MOST_KEPT {
-        MEMORY.with_borrow_mut(|kept| {
-            if kept.len() < DEPTH {
-                kept.push(memory);
-            }
-        });
-    }
+    MEMORY.with_borrow_mut(|kept| keep(kept, memory));
     result
 }
 
@@ -419,5 +433,24 @@ mod tests {
         with_scratch(MOST_KEPT / 4, |all: &mut [f64]| {
             assert_eq!(all.len(), MOST_KEPT / 4);
         });
+    }
+
+    #[test]
+    fn however_deep_the_longest_is_used_again() {
+        fn nested(len: usize, depth: usize) -> Option<usize> {
+            with_scratch(len, |memory: &mut [u8]| {
+                if depth > 1 {
+                    assert!(nested(16, depth - 1).is_some());
+                }
+                Some(memory.as_ptr().addr())
+            })
+        }
+        let first = nested(1000, 1);
+        assert!(first.is_some());
+        assert_eq!(nested(1000, 2 * DEPTH), first);
+        assert_eq!(nested(1000, 1), first);
+        // What is short takes what is short.
+        assert_ne!(nested(16, 1), first);
+        assert!(MEMORY.with_borrow(|kept| kept.len() == DEPTH && kept.is_sorted_by_key(Kept::len)));
     }
 }
