@@ -26,7 +26,7 @@ pub(crate) struct Fact {
 
 impl Fact {
     /// One output of which type and shape are known.
-    pub(super) fn of(output: Output) -> Self {
+    pub(crate) fn of(output: Output) -> Self {
         Self {
             outputs: smallvec::smallvec![output],
             known: smallvec::smallvec![None],

@@ -66,16 +66,20 @@ impl Draft {
         }
     }
 
-    /// The name of a node's operation, if it is one of `f32` that computes.
-    pub(super) fn kind(&self, index: usize) -> Option<&str> {
-        self.computes(index)?;
-        let output = self.facts[index].outputs.first()?;
-        match &self.node(index).operation {
-            Operation::Known { def, .. } if output.element_type == ElementType::F32 => {
-                Some(def.name)
-            }
+    /// The name of the operation that a value is computed by.
+    pub(super) fn computed_by(&self, port: Port) -> Option<&'static str> {
+        self.computes(port.node.index())?;
+        match &self.node(port.node.index()).operation {
+            Operation::Known { def, .. } => Some(def.name),
             _ => None,
         }
+    }
+
+    /// The same for a node, if it is one of `f32`.
+    pub(super) fn kind(&self, index: usize) -> Option<&'static str> {
+        let output = self.facts[index].outputs.first()?;
+        let single = output.element_type == ElementType::F32;
+        self.computed_by(port(index)).filter(|_| single)
     }
 
     /// An attribute of a node's operation.
@@ -140,17 +144,10 @@ impl Draft {
 
     /// Puts a constant in place of a node of one output.
     pub(super) fn set_constant(&mut self, index: usize, tensor: Tensor) {
-        let resolved = ops::resolve("Const", "opset1").expect("opset1 has constants");
-        let output = Output::new(tensor.element_type(), tensor.shape());
-        let fact = &mut self.facts[index];
-        fact.outputs = smallvec::smallvec![output];
-        fact.known = smallvec::smallvec![Some(Known::Tensor(tensor.clone()))];
+        let (operation, fact) = constant(tensor);
+        self.facts[index] = fact;
         let node = &mut self.graph.nodes[index];
-        node.operation = Operation::Known {
-            op: Arc::new(Const::new(tensor)),
-            def: resolved.def,
-            version: resolved.version,
-        };
+        node.operation = operation;
         node.origin = None;
         node.inputs.clear();
     }
@@ -160,6 +157,41 @@ impl Draft {
         if let Ok(nothing) = Tensor::zeros(ElementType::U8, [0]) {
             self.set_constant(index, nothing);
         }
+    }
+
+    /// Puts nodes before node `index` of one of the graphs. They may use each other under the places they are
+    /// given.
+    pub(super) fn insert(
+        drafts: &mut [Self],
+        which: usize,
+        index: usize,
+        nodes: Vec<(Node, Fact)>,
+    ) {
+        let count = nodes.len();
+        let moved = |id: &mut NodeId| {
+            if id.index() >= index {
+                *id = NodeId::new(id.index() + count);
+            }
+        };
+        for body in &mut *drafts {
+            if let Some((parent, node)) = &mut body.graph.parent
+                && *parent == which
+            {
+                moved(node);
+            }
+        }
+        let Self { graph, facts } = &mut drafts[which];
+        let inputs = graph.nodes.iter_mut().flat_map(|node| &mut node.inputs);
+        inputs.for_each(|port| moved(&mut port.node));
+        for terminal in graph.inputs.iter_mut().chain(&mut graph.outputs) {
+            moved(&mut terminal.node);
+        }
+        let (mut nodes, new): (Vec<Node>, Vec<Fact>) = nodes.into_iter().unzip();
+        for node in &mut nodes {
+            graph.identify(node);
+        }
+        graph.nodes.splice(index..index, nodes);
+        facts.splice(index..index, new);
     }
 
     /// Puts an operation in place of a node, and of those before it that it does the work of.
@@ -175,6 +207,19 @@ impl Draft {
         node.origin = None;
         node.inputs = inputs.into_iter().collect();
     }
+}
+
+/// A constant, and what is known of it.
+pub(super) fn constant(tensor: Tensor) -> (Operation, Fact) {
+    let resolved = ops::resolve("Const", "opset1").expect("opset1 has constants");
+    let mut fact = Fact::of(Output::new(tensor.element_type(), tensor.shape()));
+    fact.known = smallvec::smallvec![Some(Known::Tensor(tensor.clone()))];
+    let operation = Operation::Known {
+        op: Arc::new(Const::new(tensor)),
+        def: resolved.def,
+        version: resolved.version,
+    };
+    (operation, fact)
 }
 
 /// Which graphs are the model's own, or bodies of layers that are there.

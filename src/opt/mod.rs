@@ -15,6 +15,7 @@ mod joined;
 mod operand;
 mod pack;
 mod rms;
+mod rows;
 mod sums;
 mod trim;
 mod weights;
@@ -38,14 +39,15 @@ pub(crate) struct Budget {
 /// Takes constants into the operations that use them.
 pub(crate) fn prepare(graphs: &[Graph], facts: &Facts, budget: Budget) -> (Vec<Graph>, Facts) {
     let mut left = budget.folded_bytes;
-    let drafts = Draft::all(graphs, facts).map(|mut draft| {
-        weights::weights(&mut draft);
-        trim::trim(&mut draft);
-        fold::fold(&mut draft, &mut left, &|_| false);
-        pack::pack(&mut draft);
-        draft
-    });
-    Draft::finish(drafts.collect())
+    let mut drafts: Vec<Draft> = Draft::all(graphs, facts).collect();
+    drafts.iter_mut().for_each(weights::weights);
+    rows::rows(&mut drafts);
+    for draft in &mut drafts {
+        trim::trim(draft);
+        fold::fold(draft, &mut left, &|_| false);
+        pack::pack(draft);
+    }
+    Draft::finish(drafts)
 }
 
 /// Joins layers as far as shapes are known.

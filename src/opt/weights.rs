@@ -26,14 +26,14 @@ pub(super) fn weights(draft: &mut Draft) {
 /// A convolution of `f32` whose filters are constants of `f16` or `bf16`.
 fn convolution(draft: &Draft, index: usize) -> Option<Prepared> {
     let op = draft.computes(index)?;
-    let filters = match kind(draft, port(index))? {
+    let filters = match draft.computed_by(port(index))? {
         "Convolution"
         | "GroupConvolution"
         | "ConvolutionBackpropData"
         | "GroupConvolutionBackpropData" => *draft.node(index).inputs.get(1)?,
         _ => return None,
     };
-    if kind(draft, filters)? != "Convert" {
+    if draft.computed_by(filters)? != "Convert" {
         return None;
     }
     let stored = draft.value(*draft.node(filters.node.index()).inputs.first()?)?;
@@ -45,14 +45,6 @@ fn convolution(draft: &Draft, index: usize) -> Option<Prepared> {
         .take(2)
         .all(|input| input.element_type == ElementType::F32);
     (narrow && single).then(|| op.prepare(&inputs))?
-}
-
-fn kind(draft: &Draft, port: Port) -> Option<&'static str> {
-    draft.computes(port.node.index())?;
-    match &draft.node(port.node.index()).operation {
-        Operation::Known { def, .. } => Some(def.name),
-        _ => None,
-    }
 }
 
 fn product(draft: &Draft, index: usize) -> Option<Prepared> {
@@ -69,28 +61,29 @@ fn product(draft: &Draft, index: usize) -> Option<Prepared> {
     }
     let input = |port: Port, at: usize| draft.node(port.node.index()).inputs.get(at).copied();
     let mut at = weights;
-    if kind(draft, at)? == "Convert" && ty(input(at, 0)?)? == ElementType::F16 {
+    if draft.computed_by(at)? == "Convert" && ty(input(at, 0)?)? == ElementType::F16 {
         let inner = input(at, 0)?;
         if draft.value(inner).is_none() {
             at = inner;
         }
     }
     let computed_in = ty(at)?;
-    if kind(draft, at)? == "Reshape" {
+    if draft.computed_by(at)? == "Reshape" {
         // Groups are put together.
         let merged = draft.output(at)?.shape.rank() == Some(2);
         at = input(at, 0).filter(|_| merged)?;
     }
     let (mut scale, mut zero_point) = (None, None);
-    if kind(draft, at)? == "Multiply" {
+    if draft.computed_by(at)? == "Multiply" {
         scale = Some(constant(draft, input(at, 1)?)?);
         at = input(at, 0)?;
     }
-    if kind(draft, at)? == "Subtract" {
+    if draft.computed_by(at)? == "Subtract" {
         zero_point = Some(constant(draft, input(at, 1)?)?);
         at = input(at, 0)?;
     }
-    if kind(draft, at)? != "Convert" || !matches!(computed_in, ElementType::F16 | ElementType::F32)
+    if draft.computed_by(at)? != "Convert"
+        || !matches!(computed_in, ElementType::F16 | ElementType::F32)
     {
         return None;
     }
@@ -104,7 +97,7 @@ fn constant(draft: &Draft, port: Port) -> Option<Tensor> {
     if let Some(value) = draft.value(port) {
         return Some(value.clone());
     }
-    if kind(draft, port)? != "Convert" {
+    if draft.computed_by(port)? != "Convert" {
         return None;
     }
     let index = port.node.index();
