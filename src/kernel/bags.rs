@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::reduce::{Accumulator, Fold, Folds, Number, Visitor};
-use super::scratch::{Reused, or_refuse, reused, reused_room, reused_wide, try_resize};
+use super::scratch::{Reused, or_refuse, reused, reused_any, reused_room, reused_wide, try_resize};
 use crate::limits::Share;
 use crate::op::OpError;
 use crate::tensor::Tensor;
@@ -107,7 +107,7 @@ impl Visitor for Job<'_> {
             return typed.run(out);
         }
         typed.value = A::round_again;
-        let Some(mut wide) = or_refuse(reused(T::default(), out.len())) else {
+        let Some(mut wide) = or_refuse(reused_any(T::default(), out.len())) else {
             return;
         };
         typed.run(&mut wide);

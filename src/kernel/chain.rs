@@ -1,7 +1,7 @@
 //! Two movements one after the other.
 
 use super::moving::{Mover, Word};
-use super::scratch::reused;
+use super::scratch::reused_any;
 use crate::op::OpError;
 
 /// The second movement of what the first makes of the inputs, which are `between` elements.
@@ -14,7 +14,7 @@ pub(crate) struct Chain<A, B> {
 
 impl<A: Mover, B: Mover> Mover for Chain<A, B> {
     fn run<T: Word>(&self, inputs: &[&[T]], outputs: &mut [&mut [T]]) -> Result<(), OpError> {
-        let mut between = reused(T::default(), self.between)?;
+        let mut between = reused_any(T::default(), self.between)?;
         self.first.run(inputs, &mut [&mut between])?;
         self.second.run(&[&between], outputs)
     }

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::elements::pick_each;
 use super::moving::{Mover, Word, copy_run, for_rows};
-use super::scratch::{Reused, reused};
+use super::scratch::{Reused, reused_any};
 use super::simd::{prefetch, prefetch_after, vectorize_mut};
 use crate::op::OpError;
 use crate::tensor::convert::{Compute, widen};
@@ -209,7 +209,7 @@ impl<'a> Gather<'a> {
             ready: None,
         };
         if outer > 1 {
-            let mut all = reused(0, indices.len())?;
+            let mut all = reused_any(0, indices.len())?;
             positions(indices, gather.axis, from_end, 0, &mut all);
             gather.ready = Some(all);
         }

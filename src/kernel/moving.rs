@@ -6,7 +6,7 @@
 use rayon::prelude::*;
 use smallvec::SmallVec;
 
-use super::scratch::{Reused, reused};
+use super::scratch::{Reused, reused_any};
 use crate::limits::Share;
 use crate::op::{OpError, ensure};
 use crate::tensor::{ElementType, Few, Tensor, Text, pack};
@@ -91,7 +91,7 @@ fn packed<M: Mover>(mover: &M, inputs: &[&Tensor], outputs: &mut [Tensor]) -> Re
     let inputs = inputs
         .iter()
         .map(|t| {
-            let mut codes = reused(0u8, t.len())?;
+            let mut codes = reused_any(0u8, t.len())?;
             pack::unpack(t.element_type(), t.bytes(), 0, &mut codes);
             Ok(codes)
         })
@@ -99,7 +99,7 @@ fn packed<M: Mover>(mover: &M, inputs: &[&Tensor], outputs: &mut [Tensor]) -> Re
     let inputs: Few<&[u8]> = inputs.iter().map(|codes| &codes[..]).collect();
     let mut codes = outputs
         .iter()
-        .map(|t| reused(0u8, t.len()))
+        .map(|t| reused_any(0u8, t.len()))
         .collect::<Result<Few<Reused<u8>>, OpError>>()?;
     let mut slices: Few<&mut [u8]> = codes.iter_mut().map(|codes| &mut codes[..]).collect();
     mover.run(&inputs, &mut slices)?;

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use smallvec::SmallVec;
 
 use super::real::Real;
-use super::scratch::{Reused, or_refuse, reused, reused_room};
+use super::scratch::{Reused, or_refuse, reused, reused_any, reused_room};
 use crate::limits::Share;
 use crate::op::OpError;
 use crate::tensor::Few;
@@ -245,7 +245,7 @@ fn run<T: Real>(
             finish(out);
             return;
         }
-        let Some(mut to) = or_refuse(reused(T::zero(), shape.iter().product())) else {
+        let Some(mut to) = or_refuse(reused_any(T::zero(), shape.iter().product())) else {
             return;
         };
         if !to.is_empty() {

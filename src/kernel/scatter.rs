@@ -13,6 +13,7 @@ use rayon::prelude::*;
 use super::gather::first_outside;
 use super::moving::{Mover, Odometer, Word, copy, for_rows};
 use super::scatter_columns;
+use super::scatter_own;
 use super::scatter_piece::Piece;
 pub(crate) use super::scatter_reduce::{Reduction, reduce};
 use super::scatter_walk::Walk;
@@ -54,6 +55,12 @@ pub(crate) trait Places: Sync {
         false
     }
 
+    /// Whether threads that share a slab find their own updates in vectors, of those that
+    /// [`Places::visit_together`] gives.
+    fn is_fast_to_share(&self) -> bool {
+        false
+    }
+
     /// Where there is one slab, and updates come as slices that are long enough: copies the data, and calls
     /// `meet(slice, update)` for all updates, those of a slice in order.
     fn each_slice<T: Clone + Send + Sync>(
@@ -70,8 +77,10 @@ pub(crate) trait Places: Sync {
 /// Fewer elements than this, of data and updates, stay on the calling thread.
 pub(super) const PARALLEL: usize = 1 << 16;
 /// Bytes up to which a table is in the last cache still: a processor of AMD writes to places in there faster
-/// than it finds out which of many updates are for one of some threads.
-const LAST: usize = 16 << 20;
+/// than it finds out which of many updates are for one of some threads, unless vectors find that.
+pub(super) const LAST: usize = 16 << 20;
+/// Bytes up to which a table is in the second cache: one thread is as fast in any case.
+const SECOND: usize = 1 << 20;
 /// Updates are many if there is one for so many elements.
 const MANY: usize = 8;
 /// Goes through all of `out`, slabs from `first` on, piece by piece: `begin(first element, piece)`
@@ -106,7 +115,9 @@ pub(super) fn scatter<P: Places, T: Clone + Default + Send + Sync + 'static>(
     }
     // Threads that share a slab go through all of its updates each.
     let many = places.updates() / (out.len() / slab) > slab / MANY;
-    if threads == 1 || (many && is_amd() && size_of_val(out) < LAST) {
+    let bytes = size_of_val(out);
+    let slow = bytes < SECOND || !places.is_fast_to_share();
+    if threads == 1 || (many && slow && is_amd() && bytes < LAST) {
         return whole(0, out);
     }
     let len = slab.div_ceil(threads);
@@ -303,6 +314,10 @@ impl Places for Scatter<'_> {
 
     fn columns(&self) -> Option<usize> {
         self.walk.columns().filter(|_| self.is_small())
+    }
+
+    fn is_fast_to_share(&self) -> bool {
+        self.is_small() && self.walk.runs.len() == 1 && scatter_own::finds_in_vectors()
     }
 
     #[inline(always)]

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::scatter::{PARALLEL, Places};
 use super::scatter_piece::Piece;
-use super::scratch::reused;
+use super::scratch::reused_any;
 use crate::limits::Share;
 
 /// How many updates there must be for each element that is moved there and back.
@@ -47,7 +47,7 @@ pub(super) fn scatter<P: Places, T: Clone + Default + Send + Sync + 'static>(
     if count <= 1 || count > width || out.len() != places.slab() || !pays {
         return false;
     }
-    let Ok(mut parts) = reused(T::default(), out.len()) else {
+    let Ok(mut parts) = reused_any(T::default(), out.len()) else {
         return false;
     };
     let (rows, share) = (out.len() / width, width.div_ceil(count));

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::scatter::Places;
+use super::scatter::{LAST, Places};
+use super::scatter_own::Own;
 use super::simd::{is_amd, prefetch, prefetch_after};
 
 /// Pieces of fewer bytes stay in a near cache: nothing is asked for ahead.
@@ -72,9 +73,14 @@ impl<'a, P: Places, T> Piece<'a, P, T> {
                 f(at, element, update);
             }
         };
+        // What a processor of AMD finds in the last cache it waits for while it goes on by itself.
+        let table = match self.columns {
+            Some(_) => len,
+            None => self.places.slab(),
+        };
+        let bytes = size_of::<T>().saturating_mul(table);
+        let far = bytes >= if is_amd() { LAST } else { NEAR };
         if len == self.places.slab() || self.columns.is_some() {
-            // What a processor of AMD does not find near it waits for while it goes on by itself.
-            let far = !is_amd() && size_of::<T>().saturating_mul(len) >= NEAR;
             let done = self.places.visit_together(
                 slab,
                 self.columns.clone(),
@@ -94,6 +100,28 @@ impl<'a, P: Places, T> Piece<'a, P, T> {
                 self.places
                     .visit(slab, |at, update| apply(at, &updates[update]));
             }
+            return;
+        }
+        if self.places.is_fast_to_share()
+            && let (Ok(first), Ok(end)) = (u32::try_from(start), u32::try_from(start + len))
+        {
+            let mut own = Own::none();
+            self.places.visit_together(
+                slab,
+                None,
+                #[inline(always)]
+                |places, first_update| {
+                    let updates = &updates[first_update..][..places.len()];
+                    prefetch_after(updates, READ);
+                    own.find(places, first..end);
+                    if far {
+                        own.iter().for_each(|(at, _)| prefetch(base, at));
+                    }
+                    for (at, update) in own.iter() {
+                        apply(at, &updates[update]);
+                    }
+                },
+            );
             return;
         }
         // Which updates are for this piece cannot be foretold: no branch depends on it.

@@ -8,7 +8,7 @@ use super::gather::{OUTSIDE, outside_of};
 use super::moving::{Mover, Word, copy, copy_run, for_rows};
 use super::scatter::{PARALLEL, Places};
 use super::scatter_piece::{READ, TOGETHER};
-use super::scratch::{Reused, reused};
+use super::scratch::{Reused, reused_any};
 use super::simd::{prefetch, prefetch_after};
 use super::tuples::Tuples;
 use crate::limits::Share;
@@ -43,7 +43,7 @@ impl ScatterSlices {
         slice: usize,
         slab: usize,
     ) -> Result<Self, OpError> {
-        let mut places = reused(OUTSIDE, count)?;
+        let mut places = reused_any(OUTSIDE, count)?;
         for_rows(&mut places, 1, 1, |first, some| tuples.places(first, some));
         Ok(Self {
             places,

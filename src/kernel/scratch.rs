@@ -147,7 +147,7 @@ pub(crate) fn try_resize<T: Clone>(all: &mut Vec<T>, len: usize, value: T) -> Re
 /// # Errors
 /// As [`try_room`].
 pub(crate) fn reused_wide<T: Compute>(tensor: &Tensor) -> Result<Reused<T>, OpError> {
-    let mut all = reused(T::default(), tensor.len())?;
+    let mut all = reused_any(T::default(), tensor.len())?;
     widen(tensor, 0, &mut all);
     Ok(all)
 }
@@ -221,7 +221,8 @@ pub(crate) struct Reused<T: 'static>(Vec<T>);
 const LISTS_KEPT: usize = 8;
 
 impl<T> Reused<T> {
-    /// An empty list: the shortest there is with room for `len`, or the one with most.
+    /// The shortest list there is with room for `len`, or the one with most. It holds what it did when it was
+    /// used last, if that need not be dropped.
     fn with_room(len: usize) -> Self {
         let suitable = |all: &mut Vec<(TypeId, Box<dyn Any>)>| {
             let lists = lists_of::<T>(all)?;
@@ -236,14 +237,18 @@ impl<T> Reused<T> {
 impl<T> Default for Reused<T> {
     /// An empty list.
     fn default() -> Self {
-        Self::with_room(usize::MAX)
+        let mut all = Self::with_room(usize::MAX);
+        all.clear();
+        all
     }
 }
 
 impl<T> Drop for Reused<T> {
     fn drop(&mut self) {
         let mut list = std::mem::take(&mut self.0);
-        list.clear();
+        if std::mem::needs_drop::<T>() {
+            list.clear();
+        }
         let bytes_of = |list: &Vec<T>| list.capacity().saturating_mul(size_of::<T>());
         let bytes = bytes_of(&list);
         if !(1..=MOST_KEPT).contains(&bytes) {
@@ -287,6 +292,7 @@ impl<T> DerefMut for Reused<T> {
 /// As [`try_room`].
 pub(crate) fn reused_room<T>(len: usize) -> Result<Reused<T>, OpError> {
     let mut all = Reused::with_room(len);
+    all.clear();
     all.try_reserve_exact(len).map_err(|_| refused::<T>(len))?;
     Ok(all)
 }
@@ -298,6 +304,22 @@ pub(crate) fn reused_room<T>(len: usize) -> Result<Reused<T>, OpError> {
 pub(crate) fn reused<T: Clone>(value: T, len: usize) -> Result<Reused<T>, OpError> {
     let mut all = reused_room(len)?;
     all.resize(len, value);
+    Ok(all)
+}
+
+/// `len` elements that will all be written, in memory that is used again: until then each is any there has been,
+/// or this.
+///
+/// # Errors
+/// As [`try_room`].
+pub(crate) fn reused_any<T: Clone>(any: T, len: usize) -> Result<Reused<T>, OpError> {
+    let mut all = Reused::with_room(len);
+    if all.capacity() < len {
+        // Nothing of the old is copied.
+        all.clear();
+        all.try_reserve_exact(len).map_err(|_| refused::<T>(len))?;
+    }
+    all.resize(len, any);
     Ok(all)
 }
 
@@ -416,6 +438,13 @@ mod tests {
         let outer = reused_room::<u32>(5).expect("memory");
         assert_eq!((place(&outer), place(&inner)), (first, second));
         assert_eq!((&outer[..], &inner[..]), (&[][..], &[1, 2, 3][..]));
+        drop(outer);
+        drop(inner);
+        let any = reused_any(9u32, 5).expect("memory");
+        assert_eq!((place(&any), &any[3..]), (first, &[9, 9][..]));
+        drop(any);
+        assert_eq!(reused(8u32, 4).expect("memory")[..], [8; 4]);
+        assert!(Reused::<u32>::default().is_empty());
         // Those of another type are apart, and what takes too much is given back.
         assert_ne!(reused(0f32, 1).expect("memory").as_ptr().cast(), first);
         drop(reused(0u16, MOST_KEPT).expect("memory"));

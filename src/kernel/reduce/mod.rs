@@ -26,7 +26,7 @@ pub(crate) use product::PRODUCT;
 pub(crate) use scalar::{Accumulator, Number, Pair, Scalar};
 pub(crate) use sums::{L1, L2, MEAN, Mapped, SUM, Sum};
 
-use super::scratch::{Reused, or_refuse, reused};
+use super::scratch::{Reused, or_refuse, reused, reused_any};
 use crate::limits::{self, Watch};
 use crate::tensor::convert::{narrow, widen};
 use crate::tensor::{ElementType, Tensor};
@@ -90,7 +90,7 @@ impl Visitor for Reduction<'_> {
             let job = Job::new(Source::Slice(data), fold, &axes, A::round);
             return job.fill(out, &axes.axes, 0);
         }
-        let Some(mut wide) = or_refuse(reused(T::default(), output.len())) else {
+        let Some(mut wide) = or_refuse(reused_any(T::default(), output.len())) else {
             return;
         };
         let read = |start: usize, out: &mut [T]| widen(input, start, out);

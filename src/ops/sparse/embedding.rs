@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::kernel::bags::{Bags, Empty, fold_bags};
 use crate::kernel::gather::{OUTSIDE, positions};
 use crate::kernel::reduce::{MEAN, SUM};
-use crate::kernel::scratch::{Reused, reused};
+use crate::kernel::scratch::{Reused, reused_any};
 use crate::op::{Input, OpError, Output, Outputs, bail, ensure, merge_types};
 use crate::tensor::convert::try_i64;
 use crate::tensor::{Dimension, PartialShape, Tensor};
@@ -77,7 +77,7 @@ pub(super) fn allowed_rows(table: &Input<'_>, least: i64) -> Option<(i64, i64)> 
 /// The rows of the table that indices mean.
 pub(super) fn rows(table: &Tensor, indices: &Tensor) -> Result<Reused<usize>, OpError> {
     let count = table.shape()[0];
-    let mut rows = reused(0, indices.len())?;
+    let mut rows = reused_any(0, indices.len())?;
     positions(indices, count, false, 0, &mut rows);
     if let Some(at) = rows.iter().position(|&row| row == OUTSIDE) {
         bail!(
