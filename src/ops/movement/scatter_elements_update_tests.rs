@@ -6,6 +6,9 @@ use super::*;
 use crate::ops::testing::{assert_picked, counted, dynamic, index, run};
 use crate::tensor::Tensor;
 
+#[path = "scatter_elements_update_threads_tests.rs"]
+mod threads;
+
 fn scatter(
     reduction: Reduction,
     use_init_val: bool,
@@ -457,64 +460,4 @@ fn marks_among_the_updates() {
     assert_eq!(attempt(Reduction::Max, plain), bits([3.0, -0.0, 2.0, 8.0]));
     let ends = [high, high, high, 1.0, low, 2.0];
     assert_eq!(attempt(Reduction::Min, ends), bits([high, -0.0, low, 8.0]));
-}
-
-/// Places too far from each other for a near cache, in one slab; more updates than places, and fewer; some wrap.
-#[test]
-fn far_places() {
-    [11_003, 4001].into_iter().for_each(far_places_of);
-}
-
-fn far_places_of(rows: usize) {
-    const DIMS: [usize; 2] = [9001, 17];
-    let count = rows as i32 * 15;
-    let indices: Vec<i32> = (0..count)
-        .map(|i| i.wrapping_mul(7919).rem_euclid(2 * 9001) - 9001)
-        .collect();
-    let updates: Vec<f32> = (0..count).map(|i| (i % 1009) as f32 - 300.0).collect();
-    let data: Vec<f32> = (0..DIMS[0] * DIMS[1]).map(|i| i as f32).collect();
-    let attempt = |threads: usize, reduction, init, indices: &Tensor| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        pool.expect("threads").install(|| {
-            let data = Tensor::new(DIMS, &data).expect("its length");
-            let updates = Tensor::new([rows, 15], &updates).expect("its length");
-            scatter(reduction, init, data, indices.clone(), updates, 0)
-        })
-    };
-    for (reduction, init) in [
-        (Reduction::None, true),
-        (Reduction::Sum, true),
-        (Reduction::Sum, false),
-        (Reduction::Max, false),
-    ] {
-        let (mut expected, mut met) = (data.clone(), vec![init; data.len()]);
-        for (k, (&index, &update)) in indices.iter().zip(&updates).enumerate() {
-            let row = if index < 0 { index + 9001 } else { index } as usize;
-            let at = row * 17 + k % 15;
-            expected[at] = match reduction {
-                Reduction::Sum if met[at] => expected[at] + update,
-                Reduction::Max if met[at] => expected[at].max(update),
-                _ => update,
-            };
-            met[at] = true;
-        }
-        let indices = Tensor::new([rows, 15], &indices).expect("its length");
-        for threads in [1, 2] {
-            let out = attempt(threads, reduction, init, &indices).expect("fits");
-            assert!(
-                out.as_slice::<f32>().expect("f32") == expected,
-                "{reduction:?} {init} on {threads} threads"
-            );
-        }
-    }
-    for bad in [9001, 1i64 << 60, -9002, i64::MIN] {
-        let mut wrong: Vec<i64> = indices.iter().map(|&i| i.into()).collect();
-        (wrong[30_001], wrong[50_000]) = (bad, 9001);
-        let wrong = Tensor::new([rows, 15], &wrong).expect("its length");
-        let start = format!("index {bad} at [2000, 1] ");
-        for threads in [1, 2] {
-            let error = attempt(threads, Reduction::Sum, true, &wrong).expect_err("outside");
-            assert!(error.message.starts_with(&start), "{error}");
-        }
-    }
 }
