@@ -11,7 +11,7 @@ use super::scatter_piece::{READ, TOGETHER};
 use super::scratch::{Reused, reused_any};
 use super::simd::{prefetch, prefetch_after};
 use super::tuples::Tuples;
-use crate::limits::Share;
+use crate::limits::{self, Share};
 use crate::op::OpError;
 use crate::tensor::LINE;
 
@@ -36,7 +36,7 @@ impl ScatterSlices {
     /// `count` tuples say where slices of `slice` elements go.
     ///
     /// # Errors
-    /// When memory runs out.
+    /// When memory or time runs out.
     pub(crate) fn new(
         tuples: &Tuples<'_>,
         count: usize,
@@ -45,6 +45,8 @@ impl ScatterSlices {
     ) -> Result<Self, OpError> {
         let mut places = reused_any(OUTSIDE, count)?;
         for_rows(&mut places, 1, 1, |first, some| tuples.places(first, some));
+        // What was left undone would be places of another table.
+        limits::check()?;
         Ok(Self {
             places,
             slice,
@@ -205,9 +207,13 @@ impl Places for ScatterSlices {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::super::scatter::{Reduction, reduce};
     use super::*;
-    use crate::tensor::Tensor;
+    use crate::Limits;
+    use crate::kernel::scratch::reused;
+    use crate::tensor::{ElementType, Tensor};
 
     /// The data with updates written, and added, one after the other.
     fn plain(data: &[f32], places: &[i64], updates: &[f32], slice: usize) -> (Vec<f32>, Vec<f32>) {
@@ -220,6 +226,21 @@ mod tests {
             }
         }
         (written, added)
+    }
+
+    #[test]
+    fn places_that_were_not_found_are_none() {
+        let rows = 1 << 17;
+        drop(reused(rows, rows));
+        let indices = Tensor::zeros(ElementType::I32, [rows, 1]).expect("memory");
+        let made = || ScatterSlices::new(&Tuples::new(&indices, &[9], true), rows, 1, 9);
+        assert_eq!(made().expect("in time").places[..], vec![0; rows]);
+        let late = Limits {
+            deadline: Some(Instant::now()),
+            ..Limits::default()
+        };
+        drop(reused(rows, rows));
+        assert!(limits::under(&late, made).is_err());
     }
 
     #[test]

@@ -308,7 +308,7 @@ pub(crate) fn reused<T: Clone>(value: T, len: usize) -> Result<Reused<T>, OpErro
 }
 
 /// `len` elements that will all be written, in memory that is used again: until then each is any there has been,
-/// or this.
+/// or this. Of work that was cut short some are left: nobody may take them for places.
 ///
 /// # Errors
 /// As [`try_room`].
