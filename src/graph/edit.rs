@@ -41,18 +41,15 @@ impl Node {
 
 impl Graph {
     /// Adds a node at the end; [`Graph::sort`] must follow.
+    ///
+    /// A layer that stands in no file gets an id that no other has.
     pub(crate) fn push(&mut self, mut node: Node) -> NodeId {
-        self.identify(&mut node);
-        self.nodes.push(node);
-        NodeId::new(self.nodes.len() - 1)
-    }
-
-    /// Gives a layer that stands in no file an id that no other has.
-    pub(crate) fn identify(&mut self, node: &mut Node) {
         if node.id == u64::MAX {
             node.id = self.next_id;
         }
         self.next_id = self.next_id.max(node.id.saturating_add(1));
+        self.nodes.push(node);
+        NodeId::new(self.nodes.len() - 1)
     }
 
     /// Makes the consumers of `from`, but for `except`, take `to`.

@@ -18,6 +18,16 @@ pub(super) struct Draft {
     pub(super) facts: Vec<Fact>,
 }
 
+/// What to put in place of a node that has one output.
+pub(super) struct Replaced {
+    pub(super) index: usize,
+    /// Nodes to put before it. They and the node itself may use them as `index`, `index + 1` and so on.
+    pub(super) before: Vec<(Node, Fact)>,
+    /// What it is to compute instead, and of what.
+    pub(super) operation: Operation,
+    pub(super) inputs: SmallVec<[Port; 4]>,
+}
+
 impl Draft {
     /// Drafts of all graphs of a model. Bodies of layers that nothing needed, and that are gone, are
     /// empty: inference knows nothing of them.
@@ -159,39 +169,62 @@ impl Draft {
         }
     }
 
-    /// Puts nodes before node `index` of one of the graphs. They may use each other under the places they are
-    /// given.
-    pub(super) fn insert(
-        drafts: &mut [Self],
-        which: usize,
-        index: usize,
-        nodes: Vec<(Node, Fact)>,
-    ) {
-        let count = nodes.len();
-        let moved = |id: &mut NodeId| {
-            if id.index() >= index {
-                *id = NodeId::new(id.index() + count);
+    /// Puts nodes in place of others of one of the graphs; the places of these ascend.
+    pub(super) fn replace(drafts: &mut [Self], which: usize, replaced: Vec<Replaced>) {
+        let Self { graph, facts } = &mut drafts[which];
+        // How far each node moves.
+        let mut moves = vec![0; graph.nodes.len()];
+        for replaced in &replaced {
+            moves[replaced.index] = replaced.before.len();
+        }
+        let mut far = 0;
+        for by in &mut moves {
+            far += *by;
+            *by = far;
+        }
+        let moved = |id: NodeId| NodeId::new(id.index() + moves[id.index()]);
+        let nodes = std::mem::take(&mut graph.nodes);
+        let old = nodes.into_iter().zip(std::mem::take(facts)).enumerate();
+        let mut replaced = replaced.into_iter().peekable();
+        for (index, (mut node, fact)) in old {
+            let mut before = Vec::new();
+            // From here on places are those of new nodes.
+            let mut new = usize::MAX;
+            if let Some(with) = replaced.next_if(|with| with.index == index) {
+                before = with.before;
+                node.operation = with.operation;
+                node.origin = None;
+                node.input_rt_info.clear();
+                node.inputs = with.inputs;
+                new = index;
             }
-        };
-        for body in &mut *drafts {
+            let by = moves[index] - before.len();
+            let find = |port: &mut Port| {
+                let place = port.node.index();
+                port.node = match place >= new {
+                    true => NodeId::new(place + by),
+                    false => moved(port.node),
+                };
+            };
+            for (mut node, fact) in before {
+                node.inputs.iter_mut().for_each(find);
+                graph.push(node);
+                facts.push(fact);
+            }
+            node.inputs.iter_mut().for_each(find);
+            graph.nodes.push(node);
+            facts.push(fact);
+        }
+        for terminal in graph.inputs.iter_mut().chain(&mut graph.outputs) {
+            terminal.node = moved(terminal.node);
+        }
+        for body in drafts {
             if let Some((parent, node)) = &mut body.graph.parent
                 && *parent == which
             {
-                moved(node);
+                *node = moved(*node);
             }
         }
-        let Self { graph, facts } = &mut drafts[which];
-        let inputs = graph.nodes.iter_mut().flat_map(|node| &mut node.inputs);
-        inputs.for_each(|port| moved(&mut port.node));
-        for terminal in graph.inputs.iter_mut().chain(&mut graph.outputs) {
-            moved(&mut terminal.node);
-        }
-        let (mut nodes, new): (Vec<Node>, Vec<Fact>) = nodes.into_iter().unzip();
-        for node in &mut nodes {
-            graph.identify(node);
-        }
-        graph.nodes.splice(index..index, nodes);
-        facts.splice(index..index, new);
     }
 
     /// Puts an operation in place of a node, and of those before it that it does the work of.

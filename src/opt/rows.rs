@@ -1,9 +1,10 @@
 //! Large tables that are stored small, of which a gather takes some rows: only these are widened.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::dead::needed;
-use super::draft::{Draft, constant, port};
+use super::draft::{Draft, Replaced, constant, port};
 use crate::graph::infer::Fact;
 use crate::graph::{Known, Node, Operation, Port};
 use crate::op::attrs::Attr;
@@ -21,21 +22,13 @@ const LARGE: usize = 1 << 20;
 /// Indices out of range take zeros, and all that is computed here of zeros is zero.
 pub(super) fn rows(drafts: &mut [Draft]) {
     for which in 0..drafts.len() {
-        // From the last to the first, so that places stay what they are.
-        for index in gathers(&drafts[which]).into_iter().rev() {
-            let draft = &drafts[which];
-            let Some(mut nodes) = Rows::of(draft, index) else {
-                continue;
-            };
-            if let Some((last, _)) = nodes.pop() {
-                let place = index + nodes.len();
-                Draft::insert(drafts, which, index, nodes);
-                let node = &mut drafts[which].graph.nodes[place];
-                node.operation = last.operation;
-                node.origin = None;
-                node.input_rt_info.clear();
-                node.inputs = last.inputs;
-            }
+        let draft = &drafts[which];
+        let replaced: Vec<Replaced> = gathers(draft)
+            .into_iter()
+            .filter_map(|index| Rows::of(draft, index))
+            .collect();
+        if !replaced.is_empty() {
+            Draft::replace(drafts, which, replaced);
         }
     }
 }
@@ -63,16 +56,19 @@ fn gathers(draft: &Draft) -> Vec<usize> {
     for users in &mut consumers {
         users.retain(|&user| needed[user]);
     }
-    let fits = |index: usize| {
-        let table_of = |index| table(draft, index);
-        let at = table_of(index).filter(|&at| draft.value(at).is_none())?;
+    let fits = |at: Port| {
         let users = &consumers[at.node.index()];
-        let large = bytes_of(draft, at)? >= LARGE;
-        (large && users.iter().all(|&user| table_of(user) == Some(at))).then_some(())
+        let large = bytes_of(draft, at).is_some_and(|bytes| bytes >= LARGE);
+        large
+            && draft.value(at).is_none()
+            && users.iter().all(|&user| table(draft, user) == Some(at))
     };
-    let all = 0..draft.len();
-    all.filter(|&index| needed[index] && fits(index).is_some())
-        .collect()
+    let mut fit = HashMap::new();
+    let all = (0..draft.len()).filter(|&index| needed[index]);
+    all.filter(|&index| {
+        table(draft, index).is_some_and(|at| *fit.entry(at).or_insert_with(|| fits(at)))
+    })
+    .collect()
 }
 
 fn shape_of(draft: &Draft, value: Port) -> Option<Shape> {
@@ -97,8 +93,8 @@ struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// The nodes that compute what a gather does, the last of them the same, if they take less memory.
-    fn of(draft: &'a Draft, gather: usize) -> Option<Vec<(Node, Fact)>> {
+    /// What computes the same as a gather, if it takes less memory.
+    fn of(draft: &'a Draft, gather: usize) -> Option<Replaced> {
         let &[table, indices, _] = &draft.node(gather).inputs[..] else {
             return None;
         };
@@ -116,7 +112,16 @@ impl<'a> Rows<'a> {
             nodes: Vec::new(),
         };
         rows.take(table)?;
-        (rows.stored < bytes_of(draft, table)?).then_some(rows.nodes)
+        if rows.stored >= bytes_of(draft, table)? {
+            return None;
+        }
+        let (last, _) = rows.nodes.pop()?;
+        Some(Replaced {
+            index: gather,
+            before: rows.nodes,
+            operation: last.operation,
+            inputs: last.inputs,
+        })
     }
 
     /// The rows of a value, if each follows from the rows of constants at the same place.
