@@ -16,6 +16,9 @@ use crate::tensor::{Shape, Tensor};
 /// A table of fewer bytes is computed ahead.
 const LARGE: usize = 1 << 20;
 
+/// Values that rows of a table are computed from: as many as there are in usual ones, and some.
+const MOST: usize = 16;
+
 /// Has each `Gather` along the first axis of a large table that is computed row by row from smaller constants
 /// take the rows of these. From them the table's rows are computed, in the gather's place.
 ///
@@ -89,6 +92,8 @@ struct Rows<'a> {
     count: usize,
     /// Bytes of the constants of which rows are taken.
     stored: usize,
+    /// How many more values may be looked at.
+    left: usize,
     nodes: Vec<(Node, Fact)>,
 }
 
@@ -109,6 +114,7 @@ impl<'a> Rows<'a> {
             gather,
             count,
             stored: 0,
+            left: MOST,
             nodes: Vec::new(),
         };
         rows.take(table)?;
@@ -126,6 +132,7 @@ impl<'a> Rows<'a> {
 
     /// The rows of a value, if each follows from the rows of constants at the same place.
     fn take(&mut self, value: Port) -> Option<Port> {
+        self.left = self.left.checked_sub(1)?;
         let draft = self.draft;
         let shape = shape_of(draft, value)?;
         if shape.first() != Some(&self.count) {

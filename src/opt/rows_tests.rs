@@ -188,6 +188,16 @@ fn tables_that_are_better_computed_ahead() {
         let table = graph.compressed(ElementType::U8, &[], scales);
         assert!(compiled(&graph.gathers(table, 0)).1 > wide);
     }
+    // One that is computed in many steps, the more if each takes the one before twice.
+    let (mut graph, mut table) = halves(WIDTH);
+    for i in 0..40 {
+        let half = graph
+            .0
+            .constant("half", numbers(ElementType::F32, &[COUNT, 1], i));
+        let sum = graph.add("sum", "Add", &[], &[table, table]);
+        table = graph.add("product", "Multiply", &[], &[sum, half]);
+    }
+    assert!(compiled(&graph.gathers(table, 0)).1 > wide);
     // One that is needed whole.
     let (mut graph, table) = halves(WIDTH);
     graph.0.result("all", table);
