@@ -182,6 +182,11 @@ fn tables_that_are_better_computed_ahead() {
     assert!(compiled(&graph.gathers(table, 1)).1 > wide);
     let (graph, table) = halves(16);
     assert!(compiled(&graph.gathers(table, 0)).1 > COUNT * 16 * 4);
+    // Of which a row that is out of range would not be zeros.
+    let mut graph = Written::default();
+    let codes = graph.constant("codes", ElementType::Nf4, &[COUNT, WIDTH]);
+    let table = graph.convert("table", "f32", codes);
+    assert!(compiled(&graph.gathers(table, 0)).1 > wide);
     // A zero point for all rows would make rows out of range other than zeros.
     for scales in [&[1, 1][..], &[WIDTH]] {
         let mut graph = Written::default();

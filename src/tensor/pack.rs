@@ -17,6 +17,21 @@ use super::simd::vectorize_mut;
 /// Elements in a group: the fewest that fill whole bytes in every layout.
 pub(crate) const GROUP: usize = 8;
 
+/// The bytes of each run of so many elements, where runs begin and end with a byte. Elements of whole bytes
+/// always do.
+pub(crate) fn run_bytes(ty: ElementType, run: usize) -> Option<usize> {
+    let bits = ty.bits();
+    // Elements that share bytes.
+    let share = match bits {
+        1 | 3 => 8,
+        2 | 6 => 4,
+        4 => 2,
+        _ => 1,
+    };
+    let whole = bits > 0 && run.is_multiple_of(share);
+    whole.then(|| (run / share).saturating_mul(share * bits / 8))
+}
+
 /// Unpacks the codes of the elements `start..start + codes.len()` of a packed type.
 pub(crate) fn unpack(ty: ElementType, packed: &[u8], start: usize, codes: &mut [u8]) {
     match ty.bits() {
@@ -195,6 +210,26 @@ mod tests {
         let mut bytes = vec![0xa5; ty.storage_bytes(codes.len()).expect("small")];
         pack(ty, codes, &mut bytes, 0);
         bytes
+    }
+
+    #[test]
+    fn runs_of_whole_bytes() {
+        use ElementType::{F16, I4, U1, U2, U3, U6};
+        for (ty, run, bytes) in [
+            (U1, 8, Some(1)),
+            (U1, 4, None),
+            (U2, 4, Some(1)),
+            (U2, 2, None),
+            (U3, 16, Some(6)),
+            (U3, 4, None),
+            (I4, 6, Some(3)),
+            (I4, 3, None),
+            (U6, 4, Some(3)),
+            (U6, 2, None),
+            (F16, 3, Some(6)),
+        ] {
+            assert_eq!(run_bytes(ty, run), bytes, "{ty} {run}");
+        }
     }
 
     #[test]

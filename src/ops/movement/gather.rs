@@ -8,13 +8,15 @@
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
-use crate::kernel::{gather, moving::move_elements};
+use crate::kernel::gather;
+use crate::kernel::moving::{Mover, move_elements};
 use crate::op::{
     Input, Io, LayerData, Moves, Op, OpError, Output, Outputs, ReadResult, allowed_axes,
     allowed_indices, any_axis, attrs, axis_of, bail, ensure, normalize_axis,
 };
 use crate::tensor::convert::one_i64;
-use crate::tensor::{Dimension, PartialShape, Tensor};
+use crate::tensor::pack::run_bytes;
+use crate::tensor::{Dimension, PartialShape, Shape, Tensor};
 
 /// Slices of the data along an axis.
 #[derive(Debug, Clone, Deserialize, Serialize)]
@@ -145,8 +147,17 @@ impl Op for Gather {
         if io.outputs[0].is_empty() {
             return Ok(());
         }
-        let gather = gather::Gather::new(shape, indices, axis, batch_dims, self.from_end)?;
-        move_elements(&gather, &[data], io.outputs)
+        let gather = |shape| gather::Gather::new(shape, indices, axis, batch_dims, self.from_end);
+        let ty = data.element_type();
+        let inner = shape[axis + 1..].iter().product();
+        // Where an index means whole bytes, elements that share them need not be parted.
+        if ty.bits() < 8
+            && let Some(bytes) = run_bytes(ty, inner)
+        {
+            let shape: Shape = shape[..=axis].iter().copied().chain([bytes]).collect();
+            return gather(&shape)?.run(&[data.bytes()], &mut [io.outputs[0].bytes_mut()]);
+        }
+        move_elements(&gather(shape)?, &[data], io.outputs)
     }
 
     fn pieces(&self, inputs: &[&Tensor], _: &[Output]) -> Option<SmallVec<[usize; 4]>> {

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::ops::testing::{assert_picked, counted, dynamic, index, infer_dims, run, shape};
+use crate::tensor::convert::convert;
 use crate::tensor::{ElementType, Tensor};
 
 fn gather_8(batch_dims: i64) -> Gather {
@@ -212,5 +213,25 @@ fn large() {
                 .copied()
                 .eq(expected)
         );
+    }
+}
+
+/// Elements that share bytes, whether an index means whole bytes or not.
+#[test]
+fn elements_smaller_than_a_byte() {
+    use ElementType::{I4, U1, U2, U3, U4, U6};
+    let indices = Tensor::new([2, 2], &[3i32, -1, 7, 0]).expect("four");
+    for ty in [U1, U2, U3, U4, U6, I4] {
+        for width in 1..=9 {
+            let codes: Vec<u8> = (0..2 * 5 * width).map(|i| (i * i % 7 % 2) as u8).collect();
+            let bytes = Tensor::new([2, 5, width], &codes).expect("its length");
+            let packed = convert(&bytes, ty).expect("memory");
+            for (axis, batch_dims) in [(1, 0), (1, 1), (0, 0), (2, 0)] {
+                let expected = gather(&bytes, &indices, axis, batch_dims);
+                let found = gather(&packed, &indices, axis, batch_dims);
+                let found = convert(&found, ElementType::U8).expect("memory");
+                assert!(found == expected, "{ty} {width} {axis} {batch_dims}");
+            }
+        }
     }
 }
