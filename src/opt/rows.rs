@@ -14,8 +14,9 @@ use crate::tensor::convert::one_i64;
 use crate::tensor::pack::run_bytes;
 use crate::tensor::{ElementType, Shape, Tensor};
 
-/// A table of fewer bytes is computed ahead.
-const LARGE: usize = 1 << 20;
+/// A table of fewer bytes is computed ahead: that takes milliseconds once, and to widen rows takes microseconds
+/// each time.
+const LARGE: usize = 4 << 20;
 
 /// Values that rows of a table are computed from: as many as there are in usual ones, and some.
 const MOST: usize = 16;
