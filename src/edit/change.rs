@@ -1,12 +1,9 @@
 //! Changes to a whole model that keep what it computes: names, precision of constants, constants
 //! computed ahead, runtime information.
 
-use std::sync::Arc;
-
 use crate::error::{Error, Kind, Result, quoted};
 use crate::graph::{Graph, Node, NodeId, Operation, OutputPort, Port, RtEntry, RtInfo};
 use crate::model::Model;
-use crate::op::Op;
 use crate::op::attrs::Attr;
 use crate::op::{LayerData, NoWeights};
 use crate::ops;
@@ -291,12 +288,7 @@ fn insert(graph: &mut Graph, id: NodeId, (narrow, ty): (Tensor, ElementType)) {
 /// Puts a constant in the place of a node's operation.
 fn set_constant(node: &mut Node, tensor: Tensor) {
     let resolved = ops::resolve("Const", "opset1").expect("opset1 has constants");
-    let constant: Box<dyn Op> = Box::new(Const::new(tensor));
-    node.operation = Operation::Known {
-        op: Arc::from(constant),
-        def: resolved.def,
-        version: resolved.version,
-    };
+    node.operation = Operation::known(&resolved, Box::new(Const::new(tensor)));
     node.opset = "opset1".to_owned();
     node.origin = None;
     node.inputs.clear();

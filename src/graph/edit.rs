@@ -4,6 +4,17 @@ use super::{Graph, Node, NodeId, Operation, OutputPort, Port, RtInfo, order};
 use crate::op::{Op, Role};
 use crate::ops::Resolved;
 
+impl Operation {
+    /// An operation of the registry, with its attributes.
+    pub(crate) fn known(resolved: &Resolved, op: Box<dyn Op>) -> Self {
+        Self::Known {
+            op: op.into(),
+            def: resolved.def,
+            version: resolved.version,
+        }
+    }
+}
+
 impl Node {
     /// A layer that stands in no file.
     pub(crate) fn made(
@@ -13,12 +24,7 @@ impl Node {
         op: Box<dyn Op>,
         inputs: &[Port],
     ) -> Self {
-        let operation = Operation::Known {
-            op: op.into(),
-            def: resolved.def,
-            version: resolved.version,
-        };
-        Self::of(name, opset, operation, inputs)
+        Self::of(name, opset, Operation::known(resolved, op), inputs)
     }
 
     /// A node of this operation that stands in no document.

@@ -325,11 +325,7 @@ impl<'d, 'a> NetBuilder<'d, 'a, '_, '_> {
                 {
                     self.error(Kind::Weights, index, error.message);
                 }
-                Operation::Known {
-                    op: op.into(),
-                    def: resolved.def,
-                    version: resolved.version,
-                }
+                Operation::known(&resolved, op)
             }
             Err(ReadError::Attribute(error)) => {
                 let offset = error.offset.unwrap_or(layer.offset);

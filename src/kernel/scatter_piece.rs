@@ -102,9 +102,9 @@ impl<'a, P: Places, T> Piece<'a, P, T> {
             }
             return;
         }
-        if self.places.is_fast_to_share()
-            && let (Ok(first), Ok(end)) = (u32::try_from(start), u32::try_from(start + len))
-        {
+        if self.places.is_fast_to_share() {
+            // Places are of 31 bits then.
+            let (first, end) = (start as u32, (start + len) as u32);
             let mut own = Own::none();
             self.places.visit_together(
                 slab,

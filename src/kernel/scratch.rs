@@ -192,12 +192,33 @@ impl Kept {
     }
 }
 
-/// Bytes kept for the next call; more is given back.
+/// Bytes of a piece of memory that is kept for the next call; more are given back.
 const MOST_KEPT: usize = 8 << 20;
 
-/// How many pieces of memory are kept: as many as there are calls inside one another, and a thread that waits
-/// for others is given more of their work meanwhile.
-const DEPTH: usize = 4;
+/// Bytes of all pieces, and how many these are: as many as there are calls inside one another, and a thread that
+/// waits for others is given more of their work meanwhile.
+const ALL_KEPT: usize = 2 * MOST_KEPT;
+const PIECES_KEPT: usize = 8;
+
+/// Takes the piece with the least room that has so much, or the one with the most. The smallest comes first.
+fn take<T>(kept: &mut Vec<T>, least: usize, room: impl Fn(&T) -> usize) -> Option<T> {
+    let last = kept.len().checked_sub(1)?;
+    let at = kept.partition_point(|piece| room(piece) < least);
+    Some(kept.remove(at.min(last)))
+}
+
+/// Keeps a piece of so many bytes as [`MOST_KEPT`]. Of too many the smallest go: they cost the least to have again.
+fn keep<T>(kept: &mut Vec<T>, piece: T, bytes: impl Fn(&T) -> usize) {
+    let at = kept.partition_point(|other| bytes(other) < bytes(&piece));
+    kept.insert(at, piece);
+    let mut all: usize = kept.iter().map(&bytes).sum();
+    let mut spare = 0;
+    while kept.len() - spare > PIECES_KEPT || all > ALL_KEPT {
+        all -= bytes(&kept[spare]);
+        spare += 1;
+    }
+    kept.drain(..spare);
+}
 
 thread_local! {
     /// The shortest comes first.
@@ -217,19 +238,12 @@ fn lists_of<T: 'static>(all: &mut [(TypeId, Box<dyn Any>)]) -> Option<&mut Vec<V
 #[derive(Debug)]
 pub(crate) struct Reused<T: 'static>(Vec<T>);
 
-/// Lists of one type that a thread keeps.
-const LISTS_KEPT: usize = 8;
-
 impl<T> Reused<T> {
     /// The shortest list there is with room for `len`, or the one with most. It holds what it did when it was
     /// used last, if that need not be dropped.
     fn with_room(len: usize) -> Self {
-        let suitable = |all: &mut Vec<(TypeId, Box<dyn Any>)>| {
-            let lists = lists_of::<T>(all)?;
-            let at = lists.partition_point(|list| list.capacity() < len);
-            let last = lists.len().checked_sub(1)?;
-            Some(lists.remove(at.min(last)))
-        };
+        let suitable =
+            |all: &mut Vec<(TypeId, Box<dyn Any>)>| take(lists_of::<T>(all)?, len, Vec::capacity);
         Self(LISTS.with_borrow_mut(suitable).unwrap_or_default())
     }
 }
@@ -250,23 +264,18 @@ impl<T> Drop for Reused<T> {
             list.clear();
         }
         let bytes_of = |list: &Vec<T>| list.capacity().saturating_mul(size_of::<T>());
-        let bytes = bytes_of(&list);
-        if !(1..=MOST_KEPT).contains(&bytes) {
+        if !(1..=MOST_KEPT).contains(&bytes_of(&list)) {
             return;
         }
         // A thread that ends keeps nothing.
         let _ = LISTS.try_with(|all| {
             let mut all = all.borrow_mut();
             if lists_of::<T>(&mut all).is_none() {
-                let none = Vec::<Vec<T>>::with_capacity(LISTS_KEPT);
+                let none = Vec::<Vec<T>>::with_capacity(PIECES_KEPT + 1);
                 all.push((TypeId::of::<T>(), Box::new(none)));
             }
-            if let Some(lists) = lists_of::<T>(&mut all)
-                && lists.len() < LISTS_KEPT
-                && bytes + lists.iter().map(bytes_of).sum::<usize>() <= 2 * MOST_KEPT
-            {
-                let at = lists.partition_point(|kept| kept.capacity() < list.capacity());
-                lists.insert(at, list);
+            if let Some(lists) = lists_of::<T>(&mut all) {
+                keep(lists, list, bytes_of);
             }
         });
     }
@@ -344,31 +353,12 @@ pub(crate) fn reused_all<T>(items: impl IntoIterator<Item = T>) -> Result<Reused
     Ok(all)
 }
 
-/// The shortest memory that has so many bytes, or the longest.
-fn take(kept: &mut Vec<Kept>, bytes: usize) -> Option<Kept> {
-    let last = kept.len().checked_sub(1)?;
-    let at = kept.partition_point(|memory| memory.len() < bytes);
-    Some(kept.remove(at.min(last)))
-}
-
-/// Keeps memory for the next call. Of too many pieces the shortest goes: it costs the least to have again.
-fn keep(kept: &mut Vec<Kept>, memory: Kept) {
-    if memory.len() > MOST_KEPT {
-        return;
-    }
-    let at = kept.partition_point(|other| other.len() < memory.len());
-    kept.insert(at, memory);
-    if kept.len() > DEPTH {
-        kept.remove(0);
-    }
-}
-
 /// Calls `f` with `len` unspecified elements of memory as [`Kept`]. A call inside it, or one of other
 /// work that the thread is given while `f` waits, gets other memory. Where there is none `f` is not
 /// called, and [`limits::watch`] tells it.
 pub(crate) fn with_scratch<T: Pod, R: Default>(len: usize, f: impl FnOnce(&mut [T]) -> R) -> R {
     let bytes = len.saturating_mul(size_of::<T>());
-    let mut memory = match MEMORY.with_borrow_mut(|kept| take(kept, bytes)) {
+    let mut memory = match MEMORY.with_borrow_mut(|kept| take(kept, bytes, Kept::len)) {
         Some(memory) if memory.len() >= bytes => memory,
         less => {
             // Nothing of the old is copied.
@@ -380,7 +370,9 @@ pub(crate) fn with_scratch<T: Pod, R: Default>(len: usize, f: impl FnOnce(&mut [
         }
     };
     let result = f(bytemuck::cast_slice_mut(&mut memory.0.bytes_mut()[..bytes]));
-    MEMORY.with_borrow_mut(|kept| keep(kept, memory));
+    if memory.len() <= MOST_KEPT {
+        MEMORY.with_borrow_mut(|kept| keep(kept, memory, Kept::len));
+    }
     result
 }
 
@@ -476,10 +468,29 @@ mod tests {
         }
         let first = nested(1000, 1);
         assert!(first.is_some());
-        assert_eq!(nested(1000, 2 * DEPTH), first);
+        assert_eq!(nested(1000, 2 * PIECES_KEPT), first);
         assert_eq!(nested(1000, 1), first);
         // What is short takes what is short.
         assert_ne!(nested(16, 1), first);
-        assert!(MEMORY.with_borrow(|kept| kept.len() == DEPTH && kept.is_sorted_by_key(Kept::len)));
+        assert!(
+            MEMORY
+                .with_borrow(|kept| kept.len() == PIECES_KEPT && kept.is_sorted_by_key(Kept::len))
+        );
+    }
+
+    #[test]
+    fn the_smallest_go() {
+        let mut kept = Vec::new();
+        for size in [5, 1, 9, 7, 3, 8, 2, 6, 4] {
+            keep(&mut kept, size, |&size| size);
+        }
+        assert_eq!(kept, [2, 3, 4, 5, 6, 7, 8, 9]);
+        assert_eq!(take(&mut kept, 6, |&size| size), Some(6));
+        assert_eq!(take(&mut kept, 10, |&size| size), Some(9));
+        // Sixteen bytes are left for the others, of which 7 and 8 fit.
+        keep(&mut kept, MOST_KEPT, |&size| size);
+        keep(&mut kept, MOST_KEPT - 16, |&size| size);
+        assert_eq!(kept, [7, 8, MOST_KEPT - 16, MOST_KEPT]);
+        assert_eq!(take(&mut Vec::new(), 0, |&size: &usize| size), None);
     }
 }

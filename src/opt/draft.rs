@@ -247,12 +247,10 @@ pub(super) fn constant(tensor: Tensor) -> (Operation, Fact) {
     let resolved = ops::resolve("Const", "opset1").expect("opset1 has constants");
     let mut fact = Fact::of(Output::new(tensor.element_type(), tensor.shape()));
     fact.known = smallvec::smallvec![Some(Known::Tensor(tensor.clone()))];
-    let operation = Operation::Known {
-        op: Arc::new(Const::new(tensor)),
-        def: resolved.def,
-        version: resolved.version,
-    };
-    (operation, fact)
+    (
+        Operation::known(&resolved, Box::new(Const::new(tensor))),
+        fact,
+    )
 }
 
 /// Which graphs are the model's own, or bodies of layers that are there.

@@ -1,7 +1,6 @@
 //! Large tables that are stored small, of which a gather takes some rows: only these are widened.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use super::dead::needed;
 use super::draft::{Draft, Replaced, constant, port};
@@ -16,7 +15,7 @@ use crate::tensor::{ElementType, Shape, Tensor};
 
 /// A table of fewer bytes is computed ahead: that takes milliseconds once, and to widen rows takes microseconds
 /// each time.
-const LARGE: usize = 4 << 20;
+const LARGE: u64 = 4 << 20;
 
 /// Values that rows of a table are computed from: as many as there are in usual ones, and some.
 const MOST: usize = 16;
@@ -80,9 +79,8 @@ fn shape_of(draft: &Draft, value: Port) -> Option<Shape> {
     draft.output(value)?.shape.to_shape()
 }
 
-fn bytes_of(draft: &Draft, value: Port) -> Option<usize> {
-    let elements = shape_of(draft, value)?.elements()?;
-    draft.output(value)?.element_type.storage_bytes(elements)
+fn bytes_of(draft: &Draft, value: Port) -> Option<u64> {
+    draft.output(value)?.known_bytes()
 }
 
 /// The nodes that compute rows of a table.
@@ -93,7 +91,7 @@ struct Rows<'a> {
     /// The rows that the table has.
     count: usize,
     /// Bytes of the constants of which rows are taken.
-    stored: usize,
+    stored: u64,
     /// How many more values may be looked at.
     left: usize,
     nodes: Vec<(Node, Fact)>,
@@ -146,7 +144,7 @@ impl<'a> Rows<'a> {
             // The code of zeros is that of another number in these, and rows that share bytes are slow to take.
             let zero = !matches!(ty, ElementType::Nf4 | ElementType::F8e8m0);
             run_bytes(ty, shape[1..].iter().product()).filter(|_| zero)?;
-            self.stored += tensor.byte_len();
+            self.stored += tensor.byte_len() as u64;
             let inputs = [value, gather.inputs[1], gather.inputs[2]];
             return self.push(value, gather.operation.clone(), &inputs);
         }
@@ -188,11 +186,7 @@ impl<'a> Rows<'a> {
                 weights: &NoWeights,
             })
             .ok()?;
-        let operation = Operation::Known {
-            op: Arc::from(op),
-            def: resolved.def,
-            version: resolved.version,
-        };
+        let operation = Operation::known(&resolved, op);
         self.push(value, operation, &[data, target])
     }
 
