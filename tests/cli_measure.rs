@@ -69,6 +69,20 @@ fn profile_counts_operations_of_layers_however_they_are_joined() {
 }
 
 #[test]
+fn profile_counts_what_is_picked_of_a_table() {
+    let sample = "ir-samples/ops/movement/gather-8/example-7.xml";
+    let inputs = ["-i", "data=[1,2,3,4,5]", "-i", "indices=[3,10,-20]"];
+    for more in [&[][..], &["--evaluator"]] {
+        let document = json(&[&["profile", sample][..], &inputs, more].concat());
+        let layers = document["layers"].as_array().expect("layers");
+        let gather = layers.iter().find(|layer| layer["type"] == "Gather");
+        // Three of five elements, the indices, the axis and the result.
+        let bytes = 4 * 3 + 8 * 3 + 8 + 4 * 3;
+        assert_eq!(gather.expect("the layer")["bytes"], bytes);
+    }
+}
+
+#[test]
 fn profile_writes_a_trace() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("trace.json");

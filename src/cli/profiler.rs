@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::exec::{Control, Observer};
 use crate::graph::Node;
+use crate::ops::cost::picks;
 use crate::tensor::Tensor;
 
 /// No more events are kept.
@@ -20,8 +21,8 @@ pub(super) struct Profiler {
     next: usize,
     /// When the layers that are being evaluated began, outermost first.
     started: Vec<Instant>,
-    /// Bytes of the inputs of the layer.
-    read: u64,
+    /// Bytes of the first input of the layer, and of the others.
+    read: [u64; 2],
     trace: Option<Trace>,
 }
 
@@ -35,7 +36,7 @@ pub(super) struct Layer {
     pub(super) output: String,
     /// Of all evaluations together.
     pub(super) time: Duration,
-    /// Bytes of the inputs and outputs of one evaluation.
+    /// Bytes that one evaluation reads and writes.
     pub(super) bytes: u64,
 }
 
@@ -158,10 +159,21 @@ fn bytes<'t>(tensors: impl IntoIterator<Item = &'t Tensor>) -> u64 {
     sizes.fold(0, u64::saturating_add)
 }
 
+/// Bytes that a layer reads, of its first input and of the others, and writes.
+fn moved(node: &Node, [first, others]: [u64; 2], written: u64) -> u64 {
+    let first = if picks(node) {
+        first.min(written)
+    } else {
+        first
+    };
+    first.saturating_add(others).saturating_add(written)
+}
+
 impl Observer for Profiler {
     fn before(&mut self, _: &Node, inputs: &[&Tensor]) -> Control {
         if self.started.is_empty() {
-            self.read = bytes(inputs.iter().copied());
+            let (first, others) = inputs.split_at(inputs.len().min(1));
+            self.read = [first, others].map(|inputs| bytes(inputs.iter().copied()));
         }
         self.started.push(Instant::now());
         Control::Continue
@@ -186,7 +198,7 @@ impl Observer for Profiler {
                 type_name: node.type_name().to_owned(),
                 output: output(outputs),
                 time: Duration::ZERO,
-                bytes: self.read.saturating_add(bytes(outputs)),
+                bytes: moved(node, self.read, bytes(outputs)),
             });
         }
         self.layers[self.next].time += time;

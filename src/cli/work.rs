@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::profiler::Layer;
 use crate::graph::{NodeId, Port};
 use crate::model::Model;
-use crate::ops::cost::Costs;
+use crate::ops::cost::{Costs, picks};
 use crate::tensor::Shape;
 
 /// What one evaluation of a layer computes and moves.
@@ -13,7 +13,7 @@ use crate::tensor::Shape;
 pub(super) struct Amount {
     /// Floating-point operations, where they are known.
     pub(super) flops: Option<u64>,
-    /// Bytes of what goes in and comes out.
+    /// Bytes that are read and written.
     pub(super) bytes: u64,
 }
 
@@ -71,10 +71,8 @@ impl Work {
             .collect();
         let last = *nodes.first()?;
         let outputs = (0..self.model.inferred(last).len()).map(|index| Port::new(last, index));
-        let mut sizes = outside
-            .into_iter()
-            .chain(outputs)
-            .map(|port| self.bytes(port));
+        let read = outside.into_iter().map(|port| self.read(port, &nodes));
+        let mut sizes = read.chain(outputs.map(|port| self.bytes(port)));
         let bytes = sizes.try_fold(0u64, |all, size| Some(all.saturating_add(size?)))?;
         Some(Amount { flops, bytes })
     }
@@ -123,6 +121,21 @@ impl Work {
             .get(port.index as usize)?
             .shape
             .to_shape()
+    }
+
+    /// Bytes of a port that some layers read.
+    fn read(&self, port: Port, nodes: &[NodeId]) -> Option<u64> {
+        let all = self.bytes(port)?;
+        let users = nodes.iter().map(|&id| (id, self.model.graph().node(id)));
+        let read = users.map(|(id, node)| match node.inputs() {
+            inputs if !inputs.contains(&port) => Some(0),
+            [first, others @ ..] if *first == port && !others.contains(&port) && picks(node) => {
+                self.bytes(Port::new(id, 0))
+            }
+            _ => Some(all),
+        });
+        let read = read.reduce(|a, b| Some(a?.saturating_add(b?)))?;
+        Some(all.min(read?))
     }
 
     fn bytes(&self, port: Port) -> Option<u64> {

@@ -41,10 +41,7 @@ impl Costs {
     /// Floating-point operations of one evaluation of a layer, given the shapes of its inputs and
     /// outputs. `None` where nothing is known of the operation.
     pub fn flops(&self, node: &Node, inputs: &[&[usize]], outputs: &[&[usize]]) -> Option<u64> {
-        let type_name = match node.operation() {
-            crate::graph::Operation::Known { def, .. } => def.name,
-            _ => node.type_name(),
-        };
+        let type_name = type_name(node);
         let input = |index: usize| inputs.get(index).copied();
         let output = outputs.first().copied();
         let count = match type_name {
@@ -116,6 +113,27 @@ impl Costs {
             },
         };
         Some(count)
+    }
+}
+
+/// Operations that choose elements of their first input.
+const PICKING: &[&str] = &[
+    "Gather",
+    "GatherElements",
+    "GatherND",
+    "Slice",
+    "StridedSlice",
+];
+
+/// Whether a layer reads no more elements of its first input than its output has.
+pub fn picks(node: &Node) -> bool {
+    PICKING.contains(&type_name(node))
+}
+
+fn type_name(node: &Node) -> &str {
+    match node.operation() {
+        crate::graph::Operation::Known { def, .. } => def.name,
+        _ => node.type_name(),
     }
 }
 
