@@ -5,7 +5,6 @@
 //! share the places of a slab. At one place, updates are applied in their order, whatever the
 //! number of threads.
 
-use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
@@ -14,7 +13,7 @@ use super::gather::first_outside;
 use super::moving::{Mover, Odometer, Word, copy, for_rows};
 use super::scatter_columns;
 use super::scatter_own;
-use super::scatter_piece::Piece;
+use super::scatter_piece::{Group, NEAR, Piece, Whose};
 pub(crate) use super::scatter_reduce::{Reduction, reduce};
 use super::scatter_walk::Walk;
 use super::scratch::{reused, reused_room, try_zeroed};
@@ -42,16 +41,11 @@ pub(crate) trait Places: Sync {
         None
     }
 
-    /// Calls `f(places, position of the first update)` as [`Places::visit`] does, but for some updates at a time,
-    /// which follow each other. With `columns`, for the updates of these alone: places are counted as if rows had
-    /// no others. `false` where this is not made for that, which is nowhere where there are columns: then
+    /// Calls `f(places)` for the updates that [`Places::visit`] calls it for, but for some at a time; those of
+    /// columns alone where they are asked for, with places counted as if rows had no others. Other updates follow each
+    /// other. `false` where this is not made for that, which is nowhere where there are columns: then
     /// nothing was done.
-    fn visit_together(
-        &self,
-        _slab: usize,
-        _columns: Option<Range<usize>>,
-        _f: impl FnMut(&[u32], usize),
-    ) -> bool {
+    fn visit_together(&self, _slab: usize, _whose: Whose, _f: impl FnMut(Group<'_>)) -> bool {
         false
     }
 
@@ -81,6 +75,8 @@ pub(super) const PARALLEL: usize = 1 << 16;
 pub(super) const LAST: usize = 16 << 20;
 /// Bytes up to which a table is in the second cache: one thread is as fast in any case.
 const SECOND: usize = 1 << 20;
+/// Places of fewer updates are found one by one.
+const SEVERAL: usize = 128;
 /// Updates are many if there is one for so many elements.
 const MANY: usize = 8;
 /// Goes through all of `out`, slabs from `first` on, piece by piece: `begin(first element, piece)`
@@ -96,11 +92,14 @@ pub(super) fn scatter<P: Places, T: Clone + Default + Send + Sync + 'static>(
 ) {
     let slab = places.slab();
     let threads = rayon::current_num_threads();
+    // What updates go to is in a near cache then, if it fits there.
+    let some = (NEAR / slab.saturating_mul(bytes)).max(1);
     let whole = |row: usize, out: &mut [T]| {
-        begin(row * slab, out);
-        for (i, out) in out.chunks_exact_mut(slab).enumerate() {
-            let slab = first + row + i;
-            work(&mut Piece::whole(places, slab, out));
+        for (out, row) in out.chunks_mut(some * slab).zip((row..).step_by(some)) {
+            begin(row * slab, out);
+            for (i, out) in out.chunks_exact_mut(slab).enumerate() {
+                work(&mut Piece::whole(places, first + row + i, out));
+            }
         }
     };
     let small = out.len().saturating_add(places.updates()) < PARALLEL;
@@ -274,9 +273,10 @@ impl<'a> Scatter<'a> {
         Some((first, indices))
     }
 
-    /// Whether 31 bits tell each place of a slab.
-    fn is_small(&self) -> bool {
-        i32::try_from(self.slab).is_ok()
+    /// Whether 31 bits tell each place of a slab, and there are so many updates of it that it pays to find their
+    /// places together.
+    fn go_together(&self) -> bool {
+        i32::try_from(self.slab).is_ok() && self.slab_updates >= SEVERAL
     }
 
     /// Notes if an index was out of range.
@@ -313,27 +313,22 @@ impl Places for Scatter<'_> {
     }
 
     fn columns(&self) -> Option<usize> {
-        self.walk.columns().filter(|_| self.is_small())
+        self.walk.columns().filter(|_| self.go_together())
     }
 
     fn is_fast_to_share(&self) -> bool {
-        self.is_small() && self.walk.runs.len() == 1 && scatter_own::finds_in_vectors()
+        self.go_together() && self.walk.runs.len() == 1 && scatter_own::finds_in_vectors()
     }
 
     #[inline(always)]
-    fn visit_together(
-        &self,
-        slab: usize,
-        columns: Option<Range<usize>>,
-        f: impl FnMut(&[u32], usize),
-    ) -> bool {
-        if !self.is_small() {
+    fn visit_together(&self, slab: usize, whose: Whose, f: impl FnMut(Group<'_>)) -> bool {
+        if !self.go_together() {
             return false;
         }
         let inside = match self.indices_of(slab) {
             None => true,
-            Some((first, Indices::Narrow(all))) => self.walk.together(all, first, columns, f),
-            Some((first, Indices::Wide(all))) => self.walk.together(all, first, columns, f),
+            Some((first, Indices::Narrow(all))) => self.walk.together(all, first, whose, f),
+            Some((first, Indices::Wide(all))) => self.walk.together(all, first, whose, f),
         };
         self.note(inside);
         true

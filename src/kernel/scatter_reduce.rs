@@ -4,9 +4,11 @@ use rayon::prelude::*;
 
 use super::scatter::{Places, scatter};
 use super::scatter_arithmetic::Arithmetic;
-use super::scatter_mean::{mean_of, means};
+use super::scatter_few::Few;
+use super::scatter_mean::means;
 use super::scatter_piece::Piece;
-use super::scratch::{Reused, or_refuse, reused, reused_room};
+use super::scratch::{Reused, or_refuse, reused};
+use super::simd::vectorize_mut;
 use crate::limits::Share;
 use crate::op::OpError;
 use crate::tensor::convert::{narrow, widen};
@@ -82,11 +84,7 @@ const GROUP: usize = 256 << 10;
 /// Where there are this many times fewer updates than elements, only the elements they meet are
 /// looked at.
 const FEW: usize = 4;
-/// Above these bits is the place of an update.
-const PLACE: u32 = 32;
-/// So many updates are sorted by radix, which takes as much memory again: no more than a few MiB.
-const SORTED: usize = 1 << 19;
-/// What one thread sorts updates into at a time, in elements.
+/// What one thread widens at a time, in elements.
 const PIECE: usize = 64 << 10;
 
 impl<P: Places> Work<'_, P> {
@@ -99,7 +97,13 @@ impl<P: Places> Work<'_, P> {
         let fits = u32::try_from(len).is_ok() && !ty.is_packed();
         let native = C::native(ty, self.updates.bytes());
         if few && fits && (native.is_none() || self.reduction == Reduction::Mean) {
-            return self.few::<C>(output);
+            let few = Few {
+                reduction: self.reduction,
+                use_init_val: self.use_init_val,
+                data: self.data,
+                updates: self.updates,
+            };
+            return few.reduce::<C>(self.scatter, output);
         }
         if let (Some(updates), Some(data)) = (native, C::native(ty, self.data.bytes())) {
             let out = output.as_mut_slice::<C>()?;
@@ -137,17 +141,20 @@ impl<P: Places> Work<'_, P> {
         {
             return;
         }
-        let begin = |start: usize, piece: &mut [C]| {
-            piece.copy_from_slice(&data[start..start + piece.len()]);
+        let mark = self.mark();
+        let begin = |start: usize, piece: &mut [C]| match mark {
+            Some(mark) => piece.fill(mark),
+            None => piece.copy_from_slice(&data[start..start + piece.len()]),
         };
         let bytes = match self.reduction {
             Reduction::Mean => size_of::<C::Near>(),
             _ => size_of::<C>(),
         };
         scatter(self.scatter, first, out, bytes, begin, |piece| {
-            match self.reduction {
-                Reduction::Mean => means(self.use_init_val, updates, piece),
-                _ => self.piece(first, data, updates, piece),
+            match (self.reduction, mark) {
+                (Reduction::Mean, _) => means(self.use_init_val, updates, piece),
+                (_, Some(mark)) => self.marked(mark, first, data, updates, piece),
+                _ => self.piece(updates, piece),
             }
         });
     }
@@ -155,7 +162,7 @@ impl<P: Places> Work<'_, P> {
     /// Applies the updates slice by slice, where they come so.
     fn slices<C: Arithmetic>(&self, data: &[C], updates: &[C], out: &mut [C]) -> bool {
         let mut done = false;
-        self.combine::<C>(Slices {
+        self.reduction.combine::<C>(Slices {
             places: self.scatter,
             inputs: [data, updates],
             out,
@@ -164,22 +171,16 @@ impl<P: Places> Work<'_, P> {
         done
     }
 
-    /// Applies the updates to a piece of slabs from `first` on, which `data` holds.
-    fn piece<C: Arithmetic>(
-        &self,
-        first: usize,
-        data: &[C],
-        updates: &[C],
-        piece: &mut Piece<'_, P, C>,
-    ) {
-        let neutral = self.neutral();
-        // Where there are many updates it pays to remember which elements have met one.
-        let many = self.scatter.updates() > self.data.len();
+    /// Whether there are so many updates that it pays to remember which elements have met one.
+    fn many(&self) -> bool {
+        self.scatter.updates() > self.data.len()
+    }
+
+    /// Applies the updates to a piece that holds the data.
+    fn piece<C: Arithmetic>(&self, updates: &[C], piece: &mut Piece<'_, P, C>) {
+        let neutral = self.reduction.neutral();
         let mut met = Reused::default();
-        if !self.use_init_val && many {
-            if let Some(mark) = self.mark() {
-                return self.marked(mark, first, data, updates, piece);
-            }
+        if !self.use_init_val && self.many() {
             let Some(fresh) = or_refuse(reused(false, piece.out.len())) else {
                 return;
             };
@@ -187,7 +188,7 @@ impl<P: Places> Work<'_, P> {
         } else if !self.use_init_val {
             piece.each(updates, |_, element, _| *element = neutral);
         }
-        self.combine::<C>(Fold {
+        self.reduction.combine::<C>(Fold {
             updates,
             piece,
             met,
@@ -195,17 +196,19 @@ impl<P: Places> Work<'_, P> {
         });
     }
 
-    /// A neutral element that no updates are reduced to unless one of them is the same.
+    /// Where initial values do not count: a neutral element that no updates are reduced to unless one of them is
+    /// the same, and that pieces begin with if there are many updates.
     fn mark<C: Arithmetic>(&self) -> Option<C> {
         match self.reduction {
+            _ if self.use_init_val || !self.many() => None,
             Reduction::Sum => C::NOTHING,
-            Reduction::Min | Reduction::Max => Some(self.neutral()),
+            Reduction::Min | Reduction::Max => Some(self.reduction.neutral()),
             _ => None,
         }
     }
 
-    /// Without the initial values: elements that keep the mark have met no update, or none that
-    /// differs from it.
+    /// Applies the updates to a piece of slabs from `first` on, which `data` holds and which is full of a mark:
+    /// elements that keep it have met no update, or none that differs from it.
     fn marked<C: Arithmetic>(
         &self,
         mark: C,
@@ -214,29 +217,38 @@ impl<P: Places> Work<'_, P> {
         updates: &[C],
         piece: &mut Piece<'_, P, C>,
     ) {
-        piece.out.fill(mark);
         let mut met = Reused::default();
-        self.combine::<C>(Marked {
+        self.reduction.combine::<C>(Marked {
             updates,
             piece,
             mark,
             met: &mut met,
         });
-        let neutral = self.neutral();
-        let mut all = met.iter();
+        let neutral = self.reduction.neutral();
+        let mut met = &met[..];
         piece.runs(first, |at, run| {
-            for (element, &before) in run.iter_mut().zip(&data[at..]) {
-                let met = all.next().is_some_and(|&met| met);
+            let before = &data[at..][..run.len()];
+            if met.is_empty() {
+                for (element, &before) in run.iter_mut().zip(before) {
+                    *element = if element.same(mark) { before } else { *element };
+                }
+                return;
+            }
+            let (now, rest) = met.split_at(run.len());
+            for ((element, &before), &met) in run.iter_mut().zip(before).zip(now) {
                 if element.same(mark) {
                     *element = if met { neutral } else { before };
                 }
             }
+            met = rest;
         });
     }
+}
 
+impl Reduction {
     /// What an update that is combined with it leaves as it is.
-    fn neutral<C: Arithmetic>(&self) -> C {
-        match self.reduction {
+    pub(super) fn neutral<C: Arithmetic>(self) -> C {
+        match self {
             Reduction::Sum | Reduction::Sub | Reduction::Xor | Reduction::Mean => C::default(),
             Reduction::Prod => C::ONE,
             Reduction::Min | Reduction::KeptMin => C::GREATEST,
@@ -245,8 +257,8 @@ impl<P: Places> Work<'_, P> {
     }
 
     /// Gives the reduction as a function to `then`.
-    fn combine<C: Arithmetic>(&self, mut then: impl Then<C>) {
-        match self.reduction {
+    pub(super) fn combine<C: Arithmetic>(self, mut then: impl Then<C>) {
+        match self {
             Reduction::Sum | Reduction::Mean => then.with(C::plus),
             Reduction::Sub => then.with(C::minus),
             Reduction::Prod => then.with(C::times),
@@ -256,90 +268,6 @@ impl<P: Places> Work<'_, P> {
             Reduction::Min => then.with(C::lesser),
             Reduction::Max => then.with(C::greater),
         }
-    }
-
-    /// Sorts the updates by their places, so that only elements that are met are widened, and
-    /// nothing is kept for the others.
-    fn few<C: Arithmetic>(&self, output: &mut Tensor) -> Result<(), OpError> {
-        let (ty, slab) = (output.element_type(), self.scatter.slab());
-        // A place, and below it the update that goes there: as one number they are sorted fast.
-        let mut order: Reused<u64> = reused_room(self.scatter.updates())?;
-        for i in 0..output.len() / slab {
-            // Both numbers are below the number of elements, which fits.
-            let push = |place: usize, update: usize| {
-                if place < slab {
-                    order.push(((i * slab + place) as u64) << PLACE | update as u64);
-                }
-            };
-            self.scatter.visit(i, push);
-        }
-        // No two are equal, and those of one place stay in order: the order does not depend on how they are
-        // sorted.
-        if order.len() <= SORTED {
-            radsort::sort_by_key(&mut order, |&meeting| (meeting >> PLACE) as u32);
-        } else {
-            order.par_sort_unstable();
-        }
-        let place = |meeting: u64| (meeting >> PLACE) as usize;
-        let size = ty.bits() / 8;
-        let data = self.data.bytes();
-        let numbers = [self.data, self.updates].map(Numbers::of);
-        let pieces = output.bytes_mut().par_chunks_mut(PIECE * size).enumerate();
-        pieces.share(|(i, out)| {
-            let start = i * PIECE;
-            out.copy_from_slice(&data[start * size..][..out.len()]);
-            let end = start + out.len() / size;
-            let from = order.partition_point(|&meeting| place(meeting) < start);
-            let to = order.partition_point(|&meeting| place(meeting) < end);
-            for group in order[from..to].chunk_by(|&a, &b| place(a) == place(b)) {
-                let result = self.one::<C>(&numbers, group);
-                C::narrow_bytes(&[result], ty, out, place(group[0]) - start);
-            }
-        });
-        Ok(())
-    }
-
-    /// What becomes of the element at a place.
-    fn one<C: Arithmetic>(&self, [data, updates]: &[Numbers<'_, C>; 2], group: &[u64]) -> C {
-        let place = || data.at((group[0] >> PLACE) as usize);
-        // The low half.
-        let mut updates = group
-            .iter()
-            .map(|&meeting| updates.at(meeting as u32 as usize));
-        if self.reduction == Reduction::Mean {
-            return mean_of(self.use_init_val.then(place), updates);
-        }
-        let mut result = if self.use_init_val {
-            place()
-        } else {
-            self.neutral()
-        };
-        self.combine::<C>(One(&mut updates, &mut result));
-        result
-    }
-}
-
-/// Elements that are read one by one.
-struct Numbers<'a, C> {
-    tensor: &'a Tensor,
-    /// Those that lie there as they are.
-    native: Option<&'a [C]>,
-}
-
-impl<'a, C: Arithmetic> Numbers<'a, C> {
-    fn of(tensor: &'a Tensor) -> Self {
-        let native = C::native(tensor.element_type(), tensor.bytes());
-        Self { tensor, native }
-    }
-
-    #[inline(always)]
-    fn at(&self, at: usize) -> C {
-        if let Some(native) = self.native {
-            return native[at];
-        }
-        let mut number = [C::default()];
-        widen(self.tensor, at, &mut number);
-        number[0]
     }
 }
 
@@ -353,7 +281,7 @@ fn widen_all<C: Arithmetic>(tensor: &Tensor, out: &mut [C]) {
 }
 
 /// What is done with a function of two elements.
-trait Then<C> {
+pub(super) trait Then<C> {
     fn with(&mut self, f: impl Fn(C, C) -> C + Sync);
 }
 
@@ -400,12 +328,21 @@ impl<P: Places, C: Arithmetic> Then<C> for Marked<'_, '_, P, C> {
     fn with(&mut self, f: impl Fn(C, C) -> C + Sync) {
         let (updates, mark) = (self.updates, self.mark);
         let (len, met) = (self.piece.out.len(), &mut *self.met);
-        self.piece.each(updates, |at, element, &update| {
-            if update.same(mark) {
-                meet(met, len, at);
-            }
-            *element = f(*element, update);
-        });
+        self.piece.each_and(
+            updates,
+            |some| {
+                vectorize_mut(
+                    #[inline(always)]
+                    || some.iter().fold(false, |any, x| any | x.same(mark)),
+                )
+            },
+            |at, update| {
+                if update.same(mark) {
+                    meet(met, len, at);
+                }
+            },
+            |_, element, &update| *element = f(*element, update),
+        );
     }
 }
 
@@ -440,17 +377,5 @@ impl<P: Places, C: Arithmetic> Then<C> for Slices<'_, P, C> {
             }
         };
         *self.done = self.places.each_slice(data, updates, self.out, meet);
-    }
-}
-
-/// Folds updates into one element.
-struct One<'a, I, C>(&'a mut I, &'a mut C);
-
-impl<I: Iterator<Item = C>, C: Arithmetic> Then<C> for One<'_, I, C> {
-    fn with(&mut self, f: impl Fn(C, C) -> C + Sync) {
-        let Self(updates, result) = self;
-        for update in updates.by_ref() {
-            **result = f(**result, update);
-        }
     }
 }

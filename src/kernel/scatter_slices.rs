@@ -1,13 +1,11 @@
 //! Writes slices to places, or combines them with what is there.
 
-use std::ops::Range;
-
 use rayon::prelude::*;
 
 use super::gather::{OUTSIDE, outside_of};
 use super::moving::{Mover, Word, copy, copy_run, for_rows};
 use super::scatter::{PARALLEL, Places};
-use super::scatter_piece::{READ, TOGETHER};
+use super::scatter_piece::{Group, READ, TOGETHER, Whose};
 use super::scratch::{Reused, reused_any};
 use super::simd::{prefetch, prefetch_after};
 use super::tuples::Tuples;
@@ -73,8 +71,9 @@ impl ScatterSlices {
 
     fn write<T: Word>(&self, updates: &[T], out: &mut [T]) {
         if self.slice == 1 {
-            let some = self.places.chunks(TOGETHER);
-            for (places, updates) in some.zip(updates.chunks(TOGETHER)) {
+            let together = Whose::All.together();
+            let some = self.places.chunks(together);
+            for (places, updates) in some.zip(updates.chunks(together)) {
                 prefetch_after(places, READ);
                 prefetch_after(updates, READ);
                 for (&place, update) in places.iter().zip(updates) {
@@ -155,23 +154,19 @@ impl Places for ScatterSlices {
     }
 
     #[inline(always)]
-    fn visit_together(
-        &self,
-        slab: usize,
-        columns: Option<Range<usize>>,
-        mut f: impl FnMut(&[u32], usize),
-    ) -> bool {
-        if self.slice > 1 || columns.is_some() || u32::try_from(self.slab).is_err() {
+    fn visit_together(&self, slab: usize, whose: Whose, mut f: impl FnMut(Group<'_>)) -> bool {
+        if self.slice > 1 || u32::try_from(self.slab).is_err() {
             return false;
         }
         let mut narrow = [0; TOGETHER];
-        let first = (slab * self.places.len()..).step_by(TOGETHER);
-        for (first, places) in first.zip(self.places.chunks(TOGETHER)) {
+        let some = whose.together();
+        let first = (slab * self.places.len()..).step_by(some);
+        for (first, places) in first.zip(self.places.chunks(some)) {
             prefetch_after(places, READ);
             for (to, &place) in narrow.iter_mut().zip(places) {
                 *to = place as u32;
             }
-            f(&narrow[..places.len()], first);
+            f(Group::line(&narrow[..places.len()], first));
         }
         true
     }

@@ -3,9 +3,12 @@
 use std::ops::Range;
 
 use super::elements::Index;
-use super::scatter_piece::{READ, TOGETHER};
+use super::scatter_piece::{Group, READ, TOGETHER, Whose};
 use super::scratch::Reused;
 use super::simd::{prefetch_after, vectorize_mut};
+
+/// Of rows that are this many times as wide as the columns that are meant, all places are found.
+const BETWEEN: usize = 8;
 
 /// How places follow from indices.
 #[derive(Debug)]
@@ -64,16 +67,21 @@ impl Walk {
         last < self.axis
     }
 
-    /// Calls `f(places, position of the first update)` for the same updates, or those of some columns, some at a
+    /// Calls `f(places)` for the same updates, or those of some columns, some at a
     /// time. Places must fit an `i32`; those of columns are counted as if rows had no others.
     #[inline(always)]
     pub(super) fn together<I: Narrow>(
         &self,
         indices: &[I],
         first: usize,
-        columns: Option<Range<usize>>,
-        mut f: impl FnMut(&[u32], usize),
+        whose: Whose,
+        mut f: impl FnMut(Group<'_>),
     ) -> bool {
+        let together = whose.together();
+        let columns = match whose {
+            Whose::Columns(columns) => Some(columns),
+            Whose::All | Whose::Own => None,
+        };
         // Of rows of `pitch` indices, those in `columns`.
         let (pitch, width) = (self.run, columns.as_ref().map_or(self.inner, Range::len));
         let columns = columns.unwrap_or(0..pitch);
@@ -88,13 +96,37 @@ impl Walk {
             beyond: 0,
         };
         let (mut offsets, mut places) = ([0; TOGETHER], [0; TOGETHER]);
-        let some = (TOGETHER / columns.len()).max(1);
-        let fixed = self.runs.len() == 1 && columns.len() <= TOGETHER;
+        if columns.len() < pitch
+            && self.runs.len() == 1
+            && pitch <= together
+            && pitch <= columns.len() * BETWEEN
+        {
+            // Vectors find the places of whole rows sooner than those of parts of them.
+            let some = together / pitch * pitch;
+            for (k, offset) in offsets.iter_mut().enumerate() {
+                *offset = ((k % pitch) as u32).wrapping_sub(columns.start as u32);
+            }
+            let mut update = first + columns.start;
+            for rows in indices.chunks(some) {
+                let places = &mut places[..rows.len()];
+                found.find(rows, [rows.len(); 2], &offsets, places);
+                f(Group {
+                    places: &places[columns.start..],
+                    updates: (update, update + rows.len() - pitch + columns.len()),
+                    row: columns.len(),
+                    pitches: [pitch; 2],
+                });
+                update += rows.len();
+            }
+            return found.last < axis && found.beyond == 0;
+        }
+        let some = (together / columns.len()).max(1);
+        let fixed = self.runs.len() == 1 && columns.len() <= together;
         let mut runs = self.runs.iter().cycle();
         let mut update = first;
         for rows in indices.chunks(some * pitch) {
-            for start in columns.clone().step_by(TOGETHER) {
-                let part = start..columns.end.min(start + TOGETHER);
+            for start in columns.clone().step_by(together) {
+                let part = start..columns.end.min(start + together);
                 if !fixed || update == first {
                     let before = runs.clone();
                     for offsets in offsets.chunks_exact_mut(part.len()).take(some) {
@@ -114,17 +146,17 @@ impl Walk {
                 } else {
                     (pitch, part)
                 };
-                let count = part.len() * if one { 1 } else { rows.len() / pitch };
+                let lines = if one { 1 } else { rows.len() / pitch };
+                let count = part.len() * lines;
                 let places = &mut places[..count];
                 found.find(&rows[part.start..], [pitch, part.len()], &offsets, places);
-                let mut from = update + part.start;
-                let mut rest = &*places;
-                while let Some((places, next)) = rest.split_at_checked(part.len())
-                    && !places.is_empty()
-                {
-                    f(places, from);
-                    (rest, from) = (next, from + pitch);
-                }
+                let from = update + part.start;
+                f(Group {
+                    places,
+                    updates: (from, from + (lines - 1) * pitch + part.len()),
+                    row: part.len(),
+                    pitches: [part.len(), pitch],
+                });
             }
             update += rows.len();
         }
@@ -173,11 +205,16 @@ impl Found {
         offsets: &[u32; TOGETHER],
         places: &mut [u32],
     ) {
-        let Self { wrap, width, .. } = *self;
-        vectorize_mut(
+        let Self {
+            wrap,
+            width,
+            mut last,
+            mut beyond,
+        } = *self;
+        // With numbers of its own: nothing that is written can be these.
+        (self.last, self.beyond) = vectorize_mut(
             #[inline(always)]
-            || {
-                let (mut last, mut beyond) = (self.last, self.beyond);
+            move || {
                 let (mut from, mut to) = (0, 0);
                 // No iterator over rows: that would divide.
                 while to < places.len() {
@@ -195,7 +232,7 @@ impl Found {
                     }
                     (from, to) = (from + pitch, to + len);
                 }
-                (self.last, self.beyond) = (last, beyond);
+                (last, beyond)
             },
         );
     }
@@ -223,12 +260,14 @@ mod tests {
                 None => each.push((place, update)),
             }
         });
-        let some = |places: &[u32], update: usize| {
-            assert!(places.len() <= TOGETHER);
-            let places = places.iter().map(|&place| place as usize);
-            together.extend(places.zip(update..));
+        let positions: Vec<usize> = (0..1000 + indices.len()).collect();
+        let some = |group: Group<'_>| {
+            assert!(group.places.len() <= TOGETHER);
+            let meetings = group.meetings(&positions);
+            together.extend(meetings.map(|(place, &update)| (place, update)));
         };
-        let inside = walk.together(indices, 1000, columns.clone(), some);
+        let whose = columns.clone().map_or(Whose::All, Whose::Columns);
+        let inside = walk.together(indices, 1000, whose, some);
         [(each, all_inside), (together, inside)]
     }
 
@@ -247,10 +286,11 @@ mod tests {
     #[test]
     fn some_at_a_time_are_the_same_in_the_same_order() {
         let rows = 133;
-        let all: [(Walk, &[Range<usize>]); 7] = [
+        let all: [(Walk, &[Range<usize>]); 8] = [
             (walk(1009, 1, &[0], 1), &[]),
             (walk(1009, 3, &[0], 3), &[0..1, 1..3]),
-            (walk(19, 16, &[0], 16), &[0..8, 8..16]),
+            (walk(19, 16, &[0], 16), &[0..8, 8..16, 3..5]),
+            (walk(19, 40, &[0], 40), &[5..9, 9..40]),
             (walk(19, 64, &[0], 64), &[]),
             (walk(19, 150, &[0], 150), &[0..65, 65..150]),
             (walk(19, 49, &[0, 7, 14, 28], 6), &[]),
@@ -287,13 +327,13 @@ mod tests {
             (i64::MAX, false),
         ];
         for (index, expected) in tests {
-            for at in [0, 63, 64, 130] {
-                let mut indices = vec![3; 131];
+            for at in [0, TOGETHER - 1, TOGETHER, 2 * TOGETHER + 2] {
+                let mut indices = vec![3; 2 * TOGETHER + 3];
                 indices[at] = index;
                 let [each, together] = visited(&walk, &indices, None);
                 assert_eq!((each.1, together.1), (expected, expected), "{index}");
                 if let Ok(index) = i32::try_from(index) {
-                    let mut indices = vec![3; 131];
+                    let mut indices = vec![3; 2 * TOGETHER + 3];
                     indices[at] = index;
                     let [each, together] = visited(&walk, &indices, None);
                     assert_eq!((each.1, together.1), (expected, expected), "{index}");
