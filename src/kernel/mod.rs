@@ -55,6 +55,7 @@ pub(crate) mod scatter;
 mod scatter_arithmetic;
 mod scatter_columns;
 mod scatter_few;
+mod scatter_group;
 mod scatter_mean;
 mod scatter_own;
 mod scatter_piece;

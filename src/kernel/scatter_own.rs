@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use pulp::Arch;
 
-use super::scatter_piece::TOGETHER;
+use super::scatter_group::TOGETHER;
 use crate::tensor::simd::machine;
 
 /// Places that are looked at in one vector.

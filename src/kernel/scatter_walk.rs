@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use super::elements::Index;
-use super::scatter_piece::{Group, READ, TOGETHER, Whose};
+use super::scatter_group::{Group, TOGETHER, Whose};
+use super::scatter_piece::READ;
 use super::scratch::Reused;
 use super::simd::{prefetch_after, vectorize_mut};
 
