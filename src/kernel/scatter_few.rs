@@ -59,6 +59,10 @@ impl Few<'_> {
             with_scratch(count, |whose: &mut [u32]| {
                 let places = meetings.iter().map(|&meeting| place(meeting) % PIECE);
                 let many = met_places(places, met, whose);
+                if many == 0 {
+                    // There was no memory, which `limits` tells: `whose` means nothing.
+                    return;
+                }
                 let met = &met[..many];
                 with_scratch(many, |elements: &mut [C]| {
                     let at = met.iter().map(|&at| out[at as usize]);

@@ -217,6 +217,8 @@ fn turn(turns: &mut Reused<u32>, len: usize, at: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::scatter::{Reduction, Scatter, reduce};
+    use crate::tensor::Tensor;
 
     fn both<C: Arithmetic>(first: Option<C>, updates: &[C]) -> [Option<C>; 2] {
         fn mean<C, M: Mean<C>>(
@@ -266,6 +268,24 @@ mod tests {
             updates[0] = 2.0 + count as f32;
             assert_eq!(both(None, &updates), [Some(3.0); 2], "{count}");
             assert_eq!(both(Some(3.0), &updates), [Some(3.0); 2], "{count}");
+        }
+    }
+
+    #[test]
+    fn one_place_meets_more_updates_than_a_byte_counts() {
+        for count in [255, 256, 999] {
+            let indices = Tensor::vector(&vec![1i32; count]);
+            let updates = Tensor::vector(&vec![3f32; count]);
+            let data = Tensor::vector(&[9f32, 1.0]);
+            for (init, mean) in [
+                (false, 3.0),
+                (true, (1 + 3 * count) as f32 / (count + 1) as f32),
+            ] {
+                let scatter = Scatter::new(&[2], &indices, 0, true).expect("memory");
+                let (mut out, inputs) = (data.clone(), [&data, &updates]);
+                reduce(&scatter, Reduction::Mean, init, inputs, &mut out).expect("memory");
+                assert_eq!(out.as_slice::<f32>(), Ok(&[9.0, mean][..]), "{count}");
+            }
         }
     }
 
