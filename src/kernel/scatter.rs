@@ -77,7 +77,7 @@ pub(super) const LAST: usize = 16 << 20;
 /// Bytes up to which a table is in the second cache: one thread is as fast in any case.
 const SECOND: usize = 1 << 20;
 /// Places of fewer updates are found one by one.
-const SEVERAL: usize = 128;
+const SEVERAL: usize = 256;
 /// Updates are many if there is one for so many elements.
 const MANY: usize = 8;
 /// Goes through all of `out`, slabs from `first` on, piece by piece: `begin(first element, piece)`
