@@ -150,6 +150,21 @@ pub(crate) fn adds_products() -> bool {
     !matches!(machine(), Arch::Scalar)
 }
 
+/// Vectors of half as many lanes, which processors with AVX-512 have as well.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(crate) fn narrower<S: Simd>(simd: S) -> Option<pulp::x86::V3> {
+    let any: &dyn std::any::Any = &simd;
+    any.downcast_ref().map(|simd: &pulp::x86::V4| **simd)
+}
+
+/// Vectors of half as many lanes: none elsewhere.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+pub(crate) fn narrower<S: Simd>(_: S) -> Option<pulp::Scalar> {
+    None
+}
+
 /// Every second element, beginning with the first.
 #[inline(always)]
 pub(crate) fn evens<S: Simd>(simd: S, from: &[f32; 32]) -> [f32; 16] {

@@ -36,7 +36,7 @@ fn definition() {
         pool.build().expect("threads")
     };
     let pools = [pool(1), pool(2)];
-    let mut padded = 0;
+    let (mut padded, mut same) = (0, 0);
     for (batch, channels, [height, width], [kernel, stride], pads) in [
         (1, 1, [4, 4], [3, 1], [1, 1]),
         (2, 5, [7, 7], [5, 1], [2, 2]),
@@ -61,6 +61,18 @@ fn definition() {
         (1, 85, [14, 14], [5, 2], [2, 2]),
         (1, 9, [17, 43], [5, 2], [0, 3]),
         (1, 9, [112, 112], [3, 2], [1, 0]),
+        (2, 9, [28, 28], [3, 1], [1, 1]),
+        (1, 9, [21, 28], [5, 1], [2, 2]),
+        (1, 85, [7, 7], [3, 1], [1, 1]),
+        (1, 40, [14, 14], [5, 1], [2, 2]),
+        (3, 5, [24, 40], [3, 1], [1, 1]),
+        (1, 9, [8, 40], [5, 1], [2, 2]),
+        (1, 11, [56, 56], [3, 1], [1, 1]),
+        (1, 8, [16, 56], [5, 1], [2, 2]),
+        (1, 9, [32, 80], [3, 1], [1, 1]),
+        (1, 9, [24, 80], [5, 1], [2, 2]),
+        (1, 17, [112, 112], [3, 1], [1, 1]),
+        (1, 8, [16, 112], [5, 1], [2, 2]),
         (1, 8, [31, 119], [3, 2], [2, 2]),
     ] {
         let axis = |input: usize, pad: usize| Axis {
@@ -82,6 +94,7 @@ fn definition() {
         let depthwise = Depthwise::new(sizes, &window).expect("made for it");
         let by_rows = Padded::new(sizes, &window);
         padded += usize::from(by_rows.is_some());
+        same += usize::from(by_rows.as_ref().is_some_and(Padded::same));
         let data = numbers(batch * channels * height * width, 5);
         let filters = numbers(channels * kernel * kernel, 2);
         let expected = defined(channels, axes, &data, &filters);
@@ -96,5 +109,5 @@ fn definition() {
             }
         }
     }
-    assert_eq!(padded, 18);
+    assert_eq!((padded, same), (30, 15));
 }

@@ -6,6 +6,7 @@ use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::depthwise::own_filters;
+use super::same::Same;
 use super::{Sizes, load, store};
 use crate::kernel::gemm::{Lanes, dispatch};
 use crate::kernel::phases::VECTOR;
@@ -20,6 +21,12 @@ const SMALL: usize = 1 << 17;
 
 /// Multiplications of a part of larger work, at least.
 const PART: usize = 1 << 16;
+
+/// And at most: some tenths of a millisecond, after which a thread looks at limits.
+const MOST: usize = 1 << 24;
+
+/// Parts of the work for each thread: the first plane of a part is laid out while none is convolved.
+const PARTS: usize = 4;
 
 /// Multiplications that take as long as to lay out an element.
 const LAYING: usize = 4;
@@ -47,10 +54,10 @@ const TOGETHER: usize = 1 << 12;
 #[derive(Debug)]
 pub(crate) struct Padded {
     /// Channels of an image, and how many images there are.
-    channels: usize,
+    pub(super) channels: usize,
     batch: usize,
-    y: Axis,
-    x: Axis,
+    pub(super) y: Axis,
+    pub(super) x: Axis,
     /// From one row of a padded plane to the next: 32, 64 or 128.
     pitch: usize,
     /// Rows of windows that are computed at a time: 7 or 8.
@@ -115,26 +122,44 @@ impl Padded {
         let (taps, inputs) = (self.y.kernel * self.x.kernel, self.y.input * self.x.input);
         let plane = self.y.output * self.x.output;
         let each = taps + LAYING * self.y.stride * self.x.stride;
+        let planes = self.batch * self.channels;
+        let out = &mut out[..planes * plane];
         let work = each.saturating_mul(out.len());
-        let together = (TOGETHER / plane).max(1);
-        let one = |scratch: &mut Reused<f32>, (index, out): (usize, &mut [f32])| {
-            let first = index * together;
+        let one = |scratch: &mut Reused<f32>, (first, out): (usize, &mut [f32])| {
             let data = &data[first * inputs..][..out.len() / plane * inputs];
-            self.planes(first, data, filters, out, scratch);
-            if let Some(finish) = finish {
-                finish(first * plane, out);
-            }
+            let ready = Ready {
+                finish,
+                first,
+                plane,
+                done: 0,
+            };
+            self.planes(first, data, filters, out, ready, scratch);
         };
-        let out = &mut out[..self.batch * self.channels * plane];
         if work <= SMALL {
-            let mut scratch = Reused::default();
-            let outs = out.chunks_mut(together * plane).enumerate();
-            outs.for_each(|job| one(&mut scratch, job));
+            one(&mut Reused::default(), (0, out));
         } else {
-            let outs = out.par_chunks_mut(together * plane).enumerate();
-            outs.with_min_len((PART / (each * together * plane)).max(1))
+            let least = PART / (each * plane);
+            let most = (MOST / (each * plane)).max(1);
+            let parts = PARTS * rayon::current_num_threads();
+            let part = planes.div_ceil(parts).max(least).min(most);
+            out.par_chunks_mut(part * plane)
+                .enumerate()
+                .map(|(i, out)| (i * part, out))
                 .share_init(Reused::default, one);
         }
+    }
+
+    /// Whether planes stay as large as they are and of whole blocks, with rows of one of the lengths that there
+    /// is code for ([`Work::by_stride`]).
+    pub(super) fn same(&self) -> bool {
+        let same = |axis: Axis| {
+            axis.stride == 1 && axis.input == axis.output && axis.pad == axis.kernel / 2
+        };
+        let known = matches!(
+            (self.block, self.x.input),
+            (7, 7 | 14 | 28) | (8, 40 | 56 | 80 | 112)
+        );
+        known && same(self.y) && same(self.x) && self.y.input.is_multiple_of(self.block)
     }
 
     /// The rows of a padded plane, and one behind them of which a vector is read.
@@ -149,16 +174,20 @@ impl Padded {
         data: &[f32],
         filters: &[f32],
         out: &mut [f32],
+        ready: Ready<'_>,
         scratch: &mut Vec<f32>,
     ) {
         let size = self.rows() * self.pitch + 2 * VECTOR;
         // All planes have the same padding, which stays zero.
-        let bands = if size <= EARLY { 2 } else { 1 };
+        let bands = if size <= EARLY || self.same() { 2 } else { 1 };
         let len = bands * size + VECTOR;
         if scratch.len() < len && or_refuse(try_resize(scratch, len, 0.0)).is_none() {
             return;
         }
-        let skip = scratch.as_ptr().align_offset(64).min(VECTOR);
+        // Whole vectors are laid out, and behind the padding where they are the first of a row.
+        let lead = if self.x.stride == 1 { self.x.pad } else { 0 };
+        let skip =
+            (scratch.as_ptr().align_offset(64).min(VECTOR) + VECTOR - lead % VECTOR) % VECTOR;
         let work = Work {
             padded: self,
             first,
@@ -167,6 +196,7 @@ impl Padded {
             bands: &mut scratch[skip..][..bands * size],
             size,
             out,
+            ready,
         };
         match (self.y.kernel, self.block) {
             (3, 7) => work.by_stride::<3, 7>(),
@@ -178,20 +208,63 @@ impl Padded {
 }
 
 /// Planes to be convolved.
-struct Work<'a> {
-    padded: &'a Padded,
-    first: usize,
-    data: &'a [f32],
-    filters: &'a [f32],
+pub(super) struct Work<'a> {
+    pub(super) padded: &'a Padded,
+    pub(super) first: usize,
+    pub(super) data: &'a [f32],
+    pub(super) filters: &'a [f32],
     /// One padded plane or two.
-    bands: &'a mut [f32],
-    size: usize,
-    out: &'a mut [f32],
+    pub(super) bands: &'a mut [f32],
+    pub(super) size: usize,
+    pub(super) out: &'a mut [f32],
+    pub(super) ready: Ready<'a>,
+}
+
+/// Who finishes planes, and which of them are finished.
+pub(super) struct Ready<'a> {
+    finish: Option<Finish<'a>>,
+    /// The number of the first plane of a part.
+    first: usize,
+    /// Elements of a plane.
+    plane: usize,
+    done: usize,
+}
+
+impl Ready<'_> {
+    /// Finishes the planes of a part's `out` up to `end` that are not yet, if they are enough or the last ones.
+    pub(super) fn planes(&mut self, out: &mut [f32], end: usize) {
+        let Self {
+            finish,
+            first,
+            plane,
+            done,
+        } = *self;
+        let ready = (end - done) * plane;
+        if let Some(finish) = finish
+            && (ready + plane > TOGETHER || end * plane == out.len())
+        {
+            finish((first + done) * plane, &mut out[done * plane..][..ready]);
+            self.done = end;
+        }
+    }
 }
 
 impl Work<'_> {
     fn by_stride<const K: usize, const B: usize>(self) {
         let arch = self.padded.arch;
+        if self.padded.same() {
+            // Widths of images of 224 elements, and of 320 and 640.
+            match (B, self.padded.x.input) {
+                (7, 7) => return dispatch(arch, Same::<K, 7, 32, 7>(self)),
+                (7, 14) => return dispatch(arch, Same::<K, 7, 32, 14>(self)),
+                (7, 28) => return dispatch(arch, Same::<K, 7, 32, 28>(self)),
+                (8, 40) => return dispatch(arch, Same::<K, 8, 64, 40>(self)),
+                (8, 56) => return dispatch(arch, Same::<K, 8, 64, 56>(self)),
+                (8, 80) => return dispatch(arch, Same::<K, 8, 128, 80>(self)),
+                (8, 112) => return dispatch(arch, Same::<K, 8, 128, 112>(self)),
+                _ => {}
+            }
+        }
         match (self.padded.y.stride, self.padded.pitch) {
             (1, 32) => dispatch(arch, Planes::<K, B, 1, 32>(self)),
             (1, 64) => dispatch(arch, Planes::<K, B, 1, 64>(self)),
@@ -255,6 +328,51 @@ fn put<S: Simd>(simd: S, both: &[f32; PAIR], even: &mut [f32], odd: &mut [f32]) 
     odd[..VECTOR].copy_from_slice(&b);
 }
 
+/// The sums of a vector of windows of each of some rows, whose first element `band` begins with.
+#[inline(always)]
+pub(super) fn sums<S: Simd, const K: usize, const B: usize, const N: usize, const P: usize>(
+    simd: S,
+    columns: usize,
+    band: &[f32],
+    filter: &[f32],
+) -> [S::f32s; B] {
+    let mut sums = [simd.splat_f32s(0.0); B];
+    // A number of columns that the compiler knows would be unrolled, for more sums than registers hold.
+    for tx in 0..columns {
+        // One check for all.
+        let at = tx % N * (P / N) + tx / N;
+        let band = &band[at..][..const { ((B - 1) * N + K - 1) * P + VECTOR }];
+        let filter = &filter[tx..][..const { (K - 1) * K + 1 }];
+        add::<S, K, B, N, P, 0>(simd, band, filter, &mut sums);
+        if N == 2 {
+            add::<S, K, B, N, P, 1>(simd, band, filter, &mut sums);
+        }
+    }
+    sums
+}
+
+/// Adds a column of the products with every `N`th row from row `F` on.
+#[inline(always)]
+fn add<S: Simd, const K: usize, const B: usize, const N: usize, const P: usize, const F: usize>(
+    simd: S,
+    band: &[f32],
+    filter: &[f32],
+    sums: &mut [S::f32s; B],
+) {
+    let mut taps = [simd.splat_f32s(0.0); K];
+    for t in 0..const { (K - F).div_ceil(N) } {
+        taps[t] = simd.splat_f32s(filter[(t * N + F) * K]);
+    }
+    for row in 0..const { B + (K - F).div_ceil(N) - 1 } {
+        let x = load(simd, band, (row * N + F) * P);
+        for t in 0..const { (K - F).div_ceil(N) } {
+            if row >= t && row - t < B {
+                sums[row - t] = <f32 as Lanes>::mul_add(simd, taps[t], x, sums[row - t]);
+            }
+        }
+    }
+}
+
 impl<const K: usize, const B: usize, const N: usize, const P: usize> Planes<'_, K, B, N, P> {
     /// Lays out a plane.
     #[inline(always)]
@@ -277,46 +395,6 @@ impl<const K: usize, const B: usize, const N: usize, const P: usize> Planes<'_, 
         }
     }
 
-    /// The sums of a vector of windows of each of some rows, whose first element `band` begins with.
-    #[inline(always)]
-    fn sums<S: Simd>(&self, simd: S, band: &[f32], filter: &[f32]) -> [S::f32s; B] {
-        let mut sums = [simd.splat_f32s(0.0); B];
-        // A number of columns that the compiler knows would be unrolled, for more sums than registers hold.
-        for tx in 0..self.0.padded.x.kernel {
-            // One check for all.
-            let at = tx % N * (P / N) + tx / N;
-            let band = &band[at..][..const { ((B - 1) * N + K - 1) * P + VECTOR }];
-            let filter = &filter[tx..][..const { (K - 1) * K + 1 }];
-            Self::add::<S, 0>(simd, band, filter, &mut sums);
-            if N == 2 {
-                Self::add::<S, 1>(simd, band, filter, &mut sums);
-            }
-        }
-        sums
-    }
-
-    /// Adds a column of the products with every `N`th row from row `F` on.
-    #[inline(always)]
-    fn add<S: Simd, const F: usize>(
-        simd: S,
-        band: &[f32],
-        filter: &[f32],
-        sums: &mut [S::f32s; B],
-    ) {
-        let mut taps = [simd.splat_f32s(0.0); K];
-        for t in 0..const { (K - F).div_ceil(N) } {
-            taps[t] = simd.splat_f32s(filter[(t * N + F) * K]);
-        }
-        for row in 0..const { B + (K - F).div_ceil(N) - 1 } {
-            let x = load(simd, band, (row * N + F) * P);
-            for t in 0..const { (K - F).div_ceil(N) } {
-                if row >= t && row - t < B {
-                    sums[row - t] = <f32 as Lanes>::mul_add(simd, taps[t], x, sums[row - t]);
-                }
-            }
-        }
-    }
-
     /// Convolves a plane that was laid out. Behind the end of `out` nothing is written, behind that of the
     /// plane what is to be written over.
     #[inline(always)]
@@ -328,7 +406,7 @@ impl<const K: usize, const B: usize, const N: usize, const P: usize> Planes<'_, 
             let row = row.min(y.output - B);
             let (band, out) = (&band[row * N * P..], &mut out[row * width..]);
             let Some(last) = width.checked_sub(lanes) else {
-                let sums = self.sums(simd, band, filter);
+                let sums = sums::<S, K, B, N, P>(simd, x.kernel, band, filter);
                 for (i, sum) in sums.into_iter().enumerate() {
                     match out[i * width..].split_at_mut_checked(lanes) {
                         Some((out, _)) => store(simd, out, 0, sum),
@@ -340,7 +418,7 @@ impl<const K: usize, const B: usize, const N: usize, const P: usize> Planes<'_, 
             let out = &mut out[..B * width];
             for at in (0..width).step_by(lanes) {
                 let at = at.min(last);
-                let sums = self.sums(simd, &band[at..], filter);
+                let sums = sums::<S, K, B, N, P>(simd, x.kernel, &band[at..], filter);
                 for (i, sum) in sums.into_iter().enumerate() {
                     store(simd, out, i * width + at, sum);
                 }
@@ -368,11 +446,12 @@ impl<const K: usize, const B: usize, const N: usize, const P: usize> WithSimd
         }
         for i in 0..out.len() / outputs {
             let filter = &self.0.filters[(self.0.first + i) % channels * (K * K)..][..K * K];
-            let out = &mut out[i * outputs..];
+            let rest = &mut out[i * outputs..];
             if early && let Some(plane) = planes.next() {
                 self.lay(simd, plane, next);
             }
-            self.plane(simd, this, filter, out);
+            self.plane(simd, this, filter, rest);
+            self.0.ready.planes(out, i + 1);
             if early {
                 std::mem::swap(&mut this, &mut next);
             } else if let Some(plane) = planes.next() {
