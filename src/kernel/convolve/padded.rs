@@ -150,7 +150,7 @@ impl Padded {
     }
 
     /// Whether planes stay as large as they are and of whole blocks, with rows of one of the lengths that there
-    /// is code for ([`Work::by_stride`]).
+    /// is code for. [`Work::by_stride`] has the same list: what it had not would be computed as any other plane.
     pub(super) fn same(&self) -> bool {
         let same = |axis: Axis| {
             axis.stride == 1 && axis.input == axis.output && axis.pad == axis.kernel / 2
@@ -184,7 +184,7 @@ impl Padded {
         if scratch.len() < len && or_refuse(try_resize(scratch, len, 0.0)).is_none() {
             return;
         }
-        // Whole vectors are laid out, and behind the padding where they are the first of a row.
+        // What is laid out begins behind the padding of a row, there at the beginning of a line of the cache.
         let lead = if self.x.stride == 1 { self.x.pad } else { 0 };
         let skip =
             (scratch.as_ptr().align_offset(64).min(VECTOR) + VECTOR - lead % VECTOR) % VECTOR;
