@@ -13,6 +13,12 @@ use crate::kernel::simd::prefetch;
 /// Sums that stay in the nearest cache.
 const SUMS: usize = 4096;
 
+/// Elements up to which a matrix is in a near cache.
+const NEAR: usize = 1 << 13;
+
+/// Sums of a product of one row and one column: one alone would wait for itself.
+const SUMS_OF_ONE: usize = 4;
+
 /// Vectors ahead of which lines are asked for. Lines often begin a multiple of 4 KiB from each other:
 /// what was asked for at the same place of others would have to share the places of these in the cache.
 const AHEAD: usize = 8;
@@ -160,6 +166,9 @@ impl<T: Lanes> Few<'_, '_, '_, T> {
     /// The columns of `b` lie in one piece each.
     #[inline(always)]
     fn all_dots<S: Simd>(&mut self, simd: S) {
+        if self.a.rows == 1 && self.b.rows.saturating_mul(self.columns.len()) > NEAR {
+            return self.one_by_one(simd);
+        }
         let end = self.columns.end;
         let mut j = self.columns.start;
         if S::REGISTER_COUNT >= 32 {
@@ -174,6 +183,39 @@ impl<T: Lanes> Few<'_, '_, '_, T> {
         }
         if j < end {
             self.columns::<S, 1>(simd, j);
+        }
+    }
+
+    /// A row is multiplied with one column after another: the elements are read in the order in which they lie. Memory
+    /// gives those of several columns at the same time half as fast, and none is waited for by a second row.
+    #[inline(always)]
+    fn one_by_one<S: Simd>(&mut self, simd: S) {
+        let k = self.b.rows;
+        let across = self.b.column_stride;
+        let ([row], [rest_of_row]) = lines_of::<T, S, 1>(self.a.data, 0, k, k);
+        let (rows, last_rows) = row.as_chunks::<SUMS_OF_ONE>();
+        for j in self.columns.clone() {
+            let ([column], [rest]) = lines_of::<T, S, 1>(self.b.data, j * across, across, k);
+            let (columns, last_columns) = column.as_chunks::<SUMS_OF_ONE>();
+            let mut sums = [T::splat(simd, T::zeroed()); SUMS_OF_ONE];
+            for (a, b) in rows.iter().zip(columns) {
+                for (sum, (a, b)) in sums.iter_mut().zip(a.iter().zip(b)) {
+                    *sum = T::mul_add(simd, *a, *b, *sum);
+                }
+            }
+            for (sum, (a, b)) in sums.iter_mut().zip(last_rows.iter().zip(last_columns)) {
+                *sum = T::mul_add(simd, *a, *b, *sum);
+            }
+            if !rest.is_empty() {
+                let (a, b) = (T::load(simd, rest_of_row), T::load(simd, rest));
+                sums[SUMS_OF_ONE - 1] = T::mul_add(simd, a, b, sums[SUMS_OF_ONE - 1]);
+            }
+            let [a, b, c, d] = sums;
+            let (a, b) = (T::add_vectors(simd, a, b), T::add_vectors(simd, c, d));
+            let sum = T::sum(simd, T::add_vectors(simd, a, b));
+            let at = j - self.columns.start;
+            let out = &mut self.target.row(0, at..at + 1)[0];
+            *out = if self.add { *out + sum } else { sum };
         }
     }
 

@@ -300,11 +300,11 @@ mod x86 {
                         first: i * ROWS,
                         add,
                     };
-                    // The fewer rows, the more columns: sums wait for those before them. AVX2 has half of the
-                    // registers.
+                    // The fewer rows, the more columns, for sums wait for those before them; AVX2 has half of the
+                    // registers. One row waits for memory, which gives one column after another, as they lie, faster
+                    // than several at the same time.
                     match (a.len() / k, 2 * lanes == LINE) {
-                        (1, true) => self.rows::<S, 1, 4>(simd, few),
-                        (1, false) => self.rows::<S, 1, 2>(simd, few),
+                        (1, _) => self.rows::<S, 1, 1>(simd, few),
                         (2, true) => self.rows::<S, 2, 2>(simd, few),
                         (2, false) => self.rows::<S, 2, 1>(simd, few),
                         (3, _) => self.rows::<S, 3, 1>(simd, few),

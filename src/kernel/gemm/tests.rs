@@ -64,6 +64,9 @@ fn few_rows_and_columns() {
         check([3, 130, 1100], [true, of_b], false);
         check([700, 701, 1], [of_b, false], false);
         check([1, 140_000, 3], [false, of_b], true);
+        // A row that goes through columns one by one, and one whose columns are so short that it does not.
+        check_every_way([1, 170, 60], [false, of_b], true);
+        check_every_way([1, 170, 13], [false, of_b], false);
     }
 }
 
