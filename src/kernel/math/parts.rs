@@ -50,12 +50,19 @@ const fn power_bits(n: i32) -> u32 {
     ((n + 127) << 23).cast_unsigned()
 }
 
-/// `exp(hi + lo)`, for a small `lo`, as a number less 1 and the bits of the power of 2 that is its factor,
-/// which lack those of 1.
+/// What stands for 1 among the exponents of floats.
+const ONE: f32 = 127.0;
+
+/// No `lo`: a sum with it is the other number, also if that is zero.
+const NONE: f32 = -0.0;
+
+/// `exp(hi + lo)`, for a small `lo`, as a number less 1 and the bits of the power of 2 that is its factor, times
+/// 2 to the power `raised` less [`ONE`].
 #[inline(always)]
-fn exp_split(hi: f32, lo: f32) -> (f32, u32) {
-    let sum = hi.mul_add(LOG2_E, ROUND);
-    let n = sum - ROUND;
+fn exp_split(hi: f32, lo: f32, raised: f32) -> (f32, u32) {
+    let round = ROUND + raised;
+    let sum = hi.mul_add(LOG2_E, round);
+    let n = sum - round;
     // Exact up to the last step.
     let r = n.mul_add(-LN_2_HI, hi) + lo;
     let r = n.mul_add(-LN_2_LO, r);
@@ -66,7 +73,7 @@ fn exp_split(hi: f32, lo: f32) -> (f32, u32) {
 /// `exp(hi + lo) * 2^shift`, for a small `lo`; `hi` between -115 and what overflows by a little.
 #[inline(always)]
 pub(super) fn exp_parts(hi: f32, lo: f32, shift: i32) -> f32 {
-    let (rest, power) = exp_split(hi, lo);
+    let (rest, power) = exp_split(hi, lo, 0.0);
     // In two steps, since the power alone may be too small or large for an f32.
     let tiny = hi < -80.0;
     let first = if tiny {
@@ -78,7 +85,9 @@ pub(super) fn exp_parts(hi: f32, lo: f32, shift: i32) -> f32 {
     (1.0 + rest) * f32::from_bits(power.wrapping_add(first)) * second
 }
 
-const TWO_TO_MINUS_64: f32 = 5.421_011e-20;
+/// What [`exp_raised`] multiplies by, and its reciprocal.
+pub(super) const TWO_TO_64: f32 = 18_446_744_073_709_551_616.0;
+pub(super) const TWO_TO_MINUS_64: f32 = 1.0 / TWO_TO_64;
 
 /// `(exp(r) - 1 - r) / r^2`, up to half the logarithm of 2.
 const EXP: [f32; 5] = [
@@ -97,7 +106,7 @@ pub(super) fn exp_shifted(x: f32, shift: i32) -> f32 {
     let x = if x > most { most } else { x };
     // Rounding to zero would take a processor as long as a hundred other steps.
     let gone = x < -104.0;
-    let y = exp_parts(if gone { 0.0 } else { x }, 0.0, shift);
+    let y = exp_parts(if gone { 0.0 } else { x }, NONE, shift);
     if gone { 0.0 } else { y }
 }
 
@@ -107,24 +116,24 @@ pub(super) fn exp_shifted(x: f32, shift: i32) -> f32 {
 pub(super) fn exp_raised(x: f32) -> f32 {
     // NaN stays.
     let x = if x < -104.0 { -104.0 } else { x };
-    let (rest, power) = exp_split(x, 0.0);
-    let scale = f32::from_bits(power.wrapping_add(power_bits(64)));
+    let (rest, power) = exp_split(x, NONE, ONE + 64.0);
+    let scale = f32::from_bits(power);
     scale.mul_add(rest, scale)
 }
 
 /// `exp(x)` for numbers between -80 and 80.
 #[inline(always)]
 pub(super) fn exp_inside(x: f32) -> f32 {
-    let (rest, power) = exp_split(x, 0.0);
-    let scale = f32::from_bits(power.wrapping_add(power_bits(0)));
+    let (rest, power) = exp_split(x, NONE, ONE);
+    let scale = f32::from_bits(power);
     scale.mul_add(rest, scale)
 }
 
 /// `(exp(x) - 1) / 2` for numbers between -80 and 89.
 #[inline(always)]
 pub(super) fn half_exp_m1(x: f32) -> f32 {
-    let (rest, power) = exp_split(x, 0.0);
-    let scale = f32::from_bits(power.wrapping_add(power_bits(-1)));
+    let (rest, power) = exp_split(x, NONE, ONE - 1.0);
+    let scale = f32::from_bits(power);
     scale.mul_add(rest, scale - 0.5)
 }
 

@@ -7,9 +7,9 @@ use std::f32::consts::{FRAC_1_SQRT_2, FRAC_PI_2, FRAC_PI_4, LN_2, PI};
 
 use super::Functions;
 use super::parts::{
-    ERF_NEAR, FRAC_PI_2_LO, LN, LN_2_HI, LN_2_LO, REDUCIBLE, WHOLE, asin_poly, erf_far, erf_near,
-    exp_parts, exp_raised, exp_shifted, half_acos, half_exp_m1, normal_tail, poly, reducible,
-    sin_fast, sin_reduced,
+    ERF_NEAR, FRAC_PI_2_LO, LN, LN_2_HI, LN_2_LO, REDUCIBLE, TWO_TO_64, TWO_TO_MINUS_64, WHOLE,
+    asin_poly, erf_far, erf_near, exp_parts, exp_raised, exp_shifted, half_acos, half_exp_m1,
+    normal_tail, poly, reducible, sin_fast, sin_reduced,
 };
 use super::precise::{self, TAN_REDUCIBLE};
 use crate::kernel::simd::vectorize_mut;
@@ -125,11 +125,15 @@ impl Functions for f32 {
 
     #[inline(always)]
     fn sigmoid(x: f32) -> f32 {
-        let e = exp_shifted(-x.abs(), 0);
-        let sum = 1.0 + e;
-        let y = (if x < 0.0 { e } else { 1.0 }) / sum;
+        let below = -x.abs();
+        // Rounding to zero would take a processor as long as a hundred other steps.
+        let gone = below < -104.0;
+        let e = if gone { 0.0 } else { exp_raised(below) };
+        let sum = TWO_TO_64 + e;
+        let y = (if x < 0.0 { e } else { TWO_TO_64 }) / sum;
         // What rounding took from the sum.
-        (-y).mul_add(e - (sum - 1.0), y)
+        let lost = (e - (sum - TWO_TO_64)) * TWO_TO_MINUS_64;
+        (-y).mul_add(lost, y)
     }
 
     #[inline(always)]
