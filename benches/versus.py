@@ -75,8 +75,8 @@ def limit(case, threads, options):
         for name in ("rows", "bytes", "table", "tables", "index"):
             words += [f"--{name}", str(rows[name])]
         return words
-    # The same bytes in as many threads; a reduction only reads.
-    how, times = ("read", 1) if title == "reduce" else ("copy", 2)
+    # The same bytes in as many threads; a reduction only reads, and so does who multiplies one row by all weights.
+    how, times = ("read", 1) if title in ("reduce", "words") else ("copy", 2)
     each = str(max(least["bytes"] // threads // times, 64))
     return [options.probe, "--threads", str(threads), "--serve", how, "--bytes", each]
 

@@ -256,39 +256,60 @@ def products():
         case(f"mmdyn_{m}x{k}x{n}", {"a": left, "b": right}, ir, nodes, flops=flops)
 
 
+def weights_as(kind, columns, terms, random):
+    """Weights as language models store them, [columns, terms]: f32 as they are, others converted to f16, codes less a
+    zero point (u4 alone), times a scale for each column, or for each of its groups of 128 terms (u4)."""
+    half = lambda numbers: opset13.constant(numbers.astype("float16"))
+    if kind in ("f32", "f16"):
+        numbers = random.standard_normal((columns, terms), dtype=np.float32) / 32
+        return opset13.constant(numbers) if kind == "f32" else opset13.convert(half(numbers), "f32")
+    group = 128
+    shape = [columns, terms // group, group] if kind == "u4" else [columns, terms]
+    least, most, dtype = {"u4": (0, 16, ov.Type.u4), "i8": (-127, 128, ov.Type.i8)}[kind]
+    codes = lambda least, most, shape: opset13.constant(
+        random.integers(least, most, shape).astype("int8"), dtype=dtype
+    )
+    of_groups = [*shape[:-1], 1]
+    numbers = opset13.convert(codes(least, most, shape), "f16")
+    if kind == "u4":
+        zero = opset13.convert(codes(5, 11, of_groups), "f16")
+        numbers = opset13.subtract(numbers, zero)
+    numbers = opset13.multiply(numbers, half((1 + random.random(of_groups)) / 512))
+    if kind == "u4":
+        numbers = opset13.reshape(numbers, np.array([columns, terms], "int64"), False)
+    return opset13.convert(numbers, "f32")
+
+
 def compressed():
-    """Products by weights as language models store them: converted to f16, less a zero point, times a
-    scale for each column, or for each of its groups of 128 terms."""
-    size, group = 2048, 128
-
-    def weights(kind, random):
-        half = lambda numbers: opset13.constant(numbers.astype("float16"))
-        if kind == "f16":
-            return half(random.standard_normal((size, size), dtype=np.float32) / 32)
-        shape = [size, size // group, group] if kind == "u4" else [size, size]
-        least, most, dtype = {"u4": (0, 16, ov.Type.u4), "i8": (-127, 128, ov.Type.i8)}[kind]
-        codes = lambda least, most, shape: opset13.constant(
-            random.integers(least, most, shape).astype("int8"), dtype=dtype
-        )
-        of_groups = [*shape[:-1], 1]
-        numbers = opset13.convert(codes(least, most, shape), "f16")
-        if kind == "u4":
-            zero = opset13.convert(codes(5, 11, of_groups), "f16")
-            numbers = opset13.subtract(numbers, zero)
-        numbers = opset13.multiply(numbers, half((1 + random.random(of_groups)) / 512))
-        if kind == "u4":
-            numbers = opset13.reshape(numbers, np.array([size, size], "int64"), False)
-        return numbers
-
+    """Products by weights that are stored in few bits."""
+    size = 2048
     for kind in ("f16", "i8", "u4"):
         for m in (1, 8, 128):
 
             def ir(p, c, kind=kind):
-                stored = weights(kind, np.random.default_rng(7))
-                return opset13.matmul(p["a"], opset13.convert(stored, "f32"), False, True)
+                stored = weights_as(kind, size, size, np.random.default_rng(7))
+                return opset13.matmul(p["a"], stored, False, True)
 
             name = f"mmw_{kind}_{m}x{size}x{size}"
             case(name, {"a": normal((m, size))}, ir, flops=2 * m * size * size)
+
+
+def words():
+    """What a language model does for one word: a row goes through more weights than any cache holds, those of `layers`
+    blocks of two matrices each."""
+    terms, inner = 1024, 4096
+    for kind, layers, bits in (("f32", 6, 32), ("f16", 8, 16), ("i8", 12, 8), ("u4", 16, 4)):
+
+        def ir(p, c, kind=kind, layers=layers):
+            random, y = np.random.default_rng(7), p["x"]
+            for _ in range(layers):
+                wide = opset13.matmul(y, weights_as(kind, inner, terms, random), False, True)
+                back = weights_as(kind, terms, inner, random)
+                y = opset13.add(y, opset13.matmul(opset13.relu(wide), back, False, True))
+            return y
+
+        read = 2 * layers * terms * inner * bits // 8
+        case(f"word_{kind}_{layers}x{terms}x{inner}", {"x": normal((1, terms))}, ir, bytes=read)
 
 
 def convolutions():
@@ -343,7 +364,7 @@ def small_calls():
 
 
 for group in (
-    gathers, scatters, reductions, functions, products, compressed, convolutions, small_calls,
+    gathers, scatters, reductions, functions, products, compressed, words, convolutions, small_calls,
 ):  # fmt: skip
     group()
 

@@ -17,6 +17,7 @@ GROUPS = (
     ("elementwise", ("math_",)),
     ("matmul", ("mm_", "mmdyn_")),
     ("compressed weights", ("mmw_",)),
+    ("words", ("word_",)),
     ("convolution", ("conv_",)),
 )
 # Groups that no limit of memory or arithmetic says anything about.
@@ -202,7 +203,7 @@ def one_operation(figures):
     lines += [
         "Microseconds an evaluation. The last columns are our own speed: bytes that must at least be read and written, or\n"
         "multiplications and additions, and the share of what the machine does at most in a plain loop: reads of as many bytes for\n"
-        "reductions, copies for functions, as many rows picked from random places, or put there in a copy of the table, for gathers\n"
+        "reductions and words, copies for functions, as many rows picked from random places, or put there in a copy of the table, for gathers\n"
         "and scatters, multiplications and additions in registers for the rest. That is measured on as many threads, in rounds\n"
         "that take turns with the engines'. The last share is that of the fastest evaluation in the fastest repetition: what is\n"
         "left where nobody else uses the machine's caches.",

@@ -355,45 +355,59 @@ mod x86 {
             first: usize,
         ) -> [[f32; C]; R] {
             let zero = simd.splat_f32s(0.0);
-            let (k, size, lanes) = (Panels::rows(self), self.sizes.size, S::F32_LANES);
-            let numbers = self.numbers();
+            let (k, groups, rounding) = (Panels::rows(self), self.sizes.groups, self.rounding);
+            let (count, numbers) = (self.sizes.size / (2 * S::F32_LANES), self.numbers());
             let none = simd.table(
                 &numbers,
                 #[inline(always)]
                 |x| x,
             );
+            // What is the same for all groups is looked at once: there are few steps in each.
+            let (mut all_codes, mut affine) = ([&[][..]; C], [[None; 2]; C]);
+            for c in 0..C {
+                let codes = &few.codes[(first + c) * k / 2..][..k / 2];
+                all_codes[c] = cast_slice::<u8, S::Codes>(codes);
+                let own = (first + c) * groups..(first + c + 1) * groups;
+                for (numbers, all) in affine[c].iter_mut().zip([&self.zero_points, &self.scales]) {
+                    *numbers = all.as_ref().map(|all| &all[own.clone()]);
+                }
+            }
+            let mut all_rows: [&[[S::f32s; 2]]; R] = [&[]; R];
+            for r in 0..R {
+                all_rows[r] = S::as_simd_f32s(&few.a[r * k..][..k]).0.as_chunks().0;
+            }
             let mut sums = [[[zero; 2]; C]; R];
-            for group in 0..self.sizes.groups {
+            let mut from = 0;
+            for group in 0..groups {
                 let mut table = [none; C];
                 let mut codes: [&[S::Codes]; C] = [&[]; C];
                 let mut rows: [&[[S::f32s; 2]]; R] = [&[]; R];
-                let count = size / (2 * lanes);
                 for c in 0..C {
-                    let (zero_point, scale) = self.affine(first + c, group);
-                    let (zero_point, scale) = (simd.splat_f32s(zero_point), simd.splat_f32s(scale));
+                    let [zero_point, scale] = affine[c];
+                    let zero_point = simd.splat_f32s(zero_point.map_or(0.0, |all| all[group]));
+                    let scale = simd.splat_f32s(scale.map_or(1.0, |all| all[group]));
                     table[c] = simd.table(
                         &numbers,
                         #[inline(always)]
                         |numbers| {
                             let mut weights = simd.sub_f32s(numbers, zero_point);
-                            if self.rounding == Rounding::Each {
+                            if rounding == Rounding::Each {
                                 weights = to_half(simd, None, weights);
                             }
                             weights = simd.mul_f32s(weights, scale);
-                            match self.rounding {
+                            match rounding {
                                 Rounding::Exact => weights,
                                 Rounding::Normal => to_normal_half(simd, weights),
                                 Rounding::Each => to_half(simd, None, weights),
                             }
                         },
                     );
-                    let start = ((first + c) * self.sizes.groups + group) * size / 2;
-                    codes[c] = &cast_slice(&few.codes[start..start + size / 2])[..count];
+                    codes[c] = &all_codes[c][from..][..count];
                 }
                 for r in 0..R {
-                    let row = &few.a[r * k + group * size..][..size];
-                    rows[r] = &S::as_simd_f32s(row).0.as_chunks().0[..count];
+                    rows[r] = &all_rows[r][from..][..count];
                 }
+                from = from.wrapping_add(count);
                 for i in 0..count {
                     let mut weights = [[zero; 2]; C];
                     for c in 0..C {
