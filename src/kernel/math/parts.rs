@@ -72,7 +72,7 @@ fn exp_split(hi: f32, lo: f32, raised: f32) -> (f32, u32) {
 
 /// `exp(hi + lo) * 2^shift`, for a small `lo`; `hi` between -115 and what overflows by a little.
 #[inline(always)]
-pub(super) fn exp_parts(hi: f32, lo: f32, shift: i32) -> f32 {
+fn exp_parts(hi: f32, lo: f32, shift: i32) -> f32 {
     let (rest, power) = exp_split(hi, lo, 0.0);
     // In two steps, since the power alone may be too small or large for an f32.
     let tiny = hi < -80.0;
@@ -115,8 +115,13 @@ pub(super) fn exp_shifted(x: f32, shift: i32) -> f32 {
 #[inline(always)]
 pub(super) fn exp_raised(x: f32) -> f32 {
     // NaN stays.
-    let x = if x < -104.0 { -104.0 } else { x };
-    let (rest, power) = exp_split(x, NONE, ONE + 64.0);
+    exp_raised_by(if x < -104.0 { -104.0 } else { x }, NONE)
+}
+
+/// `exp(hi + lo) * 2^64` for a small `lo` and a `hi` between -130 and 43.
+#[inline(always)]
+pub(super) fn exp_raised_by(hi: f32, lo: f32) -> f32 {
+    let (rest, power) = exp_split(hi, lo, ONE + 64.0);
     let scale = f32::from_bits(power);
     scale.mul_add(rest, scale)
 }

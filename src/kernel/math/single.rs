@@ -8,7 +8,7 @@ use std::f32::consts::{FRAC_1_SQRT_2, FRAC_PI_2, FRAC_PI_4, LN_2, PI};
 use super::Functions;
 use super::parts::{
     ERF_NEAR, FRAC_PI_2_LO, LN, LN_2_HI, LN_2_LO, REDUCIBLE, TWO_TO_64, TWO_TO_MINUS_64, WHOLE,
-    asin_poly, erf_far, erf_near, exp_parts, exp_raised, exp_shifted, half_acos, half_exp_m1,
+    asin_poly, erf_far, erf_near, exp_raised, exp_raised_by, exp_shifted, half_acos, half_exp_m1,
     normal_tail, poly, reducible, sin_fast, sin_reduced,
 };
 use super::precise::{self, TAN_REDUCIBLE};
@@ -168,7 +168,7 @@ impl Functions for f32 {
         let half = -0.5 * a;
         let hi = half * a;
         let lo = half.mul_add(a, -hi);
-        let below = exp_parts(hi, lo, 0) * normal_tail(a);
+        let below = exp_raised_by(hi, lo) * normal_tail(a) * TWO_TO_MINUS_64;
         let below = if gone { 0.0 } else { below };
         if x < 0.0 { below } else { 1.0 - below }
     }
