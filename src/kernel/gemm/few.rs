@@ -166,7 +166,8 @@ impl<T: Lanes> Few<'_, '_, '_, T> {
     /// The columns of `b` lie in one piece each.
     #[inline(always)]
     fn all_dots<S: Simd>(&mut self, simd: S) {
-        if self.a.rows == 1 && self.b.rows.saturating_mul(self.columns.len()) > NEAR {
+        // Of the whole matrix: sums must not depend on the part that they are in.
+        if self.a.rows == 1 && self.b.rows.saturating_mul(self.b.columns) > NEAR {
             return self.one_by_one(simd);
         }
         let end = self.columns.end;
@@ -186,8 +187,9 @@ impl<T: Lanes> Few<'_, '_, '_, T> {
         }
     }
 
-    /// A row is multiplied with one column after another: the elements are read in the order in which they lie. Memory
-    /// gives those of several columns at the same time half as fast, and none is waited for by a second row.
+    /// A row is multiplied with one column after another, so that elements are read in the order in which they lie:
+    /// memory gives those of several columns side by side half as fast. More rows use several columns while they have
+    /// them.
     #[inline(always)]
     fn one_by_one<S: Simd>(&mut self, simd: S) {
         let k = self.b.rows;

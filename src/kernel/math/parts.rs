@@ -70,12 +70,12 @@ fn exp_split(hi: f32, lo: f32, raised: f32) -> (f32, u32) {
     (rest, sum.to_bits() << 23)
 }
 
-/// `exp(hi + lo) * 2^shift`, for a small `lo`; `hi` between -115 and what overflows by a little.
+/// `exp(x) * 2^shift`, for an `x` between -115 and what overflows by a little.
 #[inline(always)]
-fn exp_parts(hi: f32, lo: f32, shift: i32) -> f32 {
-    let (rest, power) = exp_split(hi, lo, 0.0);
+fn exp_in_steps(x: f32, shift: i32) -> f32 {
+    let (rest, power) = exp_split(x, NONE, 0.0);
     // In two steps, since the power alone may be too small or large for an f32.
-    let tiny = hi < -80.0;
+    let tiny = x < -80.0;
     let first = if tiny {
         power_bits(shift + 64)
     } else {
@@ -106,7 +106,7 @@ pub(super) fn exp_shifted(x: f32, shift: i32) -> f32 {
     let x = if x > most { most } else { x };
     // Rounding to zero would take a processor as long as a hundred other steps.
     let gone = x < -104.0;
-    let y = exp_parts(if gone { 0.0 } else { x }, NONE, shift);
+    let y = exp_in_steps(if gone { 0.0 } else { x }, shift);
     if gone { 0.0 } else { y }
 }
 
