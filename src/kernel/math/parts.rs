@@ -45,19 +45,14 @@ pub(super) fn nearest(x: f32) -> (f32, i32) {
     (sum - ROUND, n)
 }
 
-/// What stands for 2 to the power `n` among the bits of a float, save for what wraps.
-const fn power_bits(n: i32) -> u32 {
-    ((n + 127) << 23).cast_unsigned()
-}
-
 /// What stands for 1 among the exponents of floats.
 const ONE: f32 = 127.0;
 
 /// No `lo`: a sum with it is the other number, also if that is zero.
-const NONE: f32 = -0.0;
+pub(super) const NONE: f32 = -0.0;
 
-/// `exp(hi + lo)`, for a small `lo`, as a number less 1 and the bits of the power of 2 that is its factor, times
-/// 2 to the power `raised` less [`ONE`].
+/// `exp(hi + lo)`, for a small `lo`, as a number less 1 and the power of 2 that is its factor, plus `raised`: the
+/// lowest bits of an integer.
 #[inline(always)]
 fn exp_split(hi: f32, lo: f32, raised: f32) -> (f32, u32) {
     let round = ROUND + raised;
@@ -67,22 +62,7 @@ fn exp_split(hi: f32, lo: f32, raised: f32) -> (f32, u32) {
     let r = n.mul_add(-LN_2_HI, hi) + lo;
     let r = n.mul_add(-LN_2_LO, r);
     let rest = (r * r).mul_add(poly(r, EXP), r);
-    (rest, sum.to_bits() << 23)
-}
-
-/// `exp(x) * 2^shift`, for an `x` between -115 and what overflows by a little.
-#[inline(always)]
-fn exp_in_steps(x: f32, shift: i32) -> f32 {
-    let (rest, power) = exp_split(x, NONE, 0.0);
-    // In two steps, since the power alone may be too small or large for an f32.
-    let tiny = x < -80.0;
-    let first = if tiny {
-        power_bits(shift + 64)
-    } else {
-        power_bits(shift - 1)
-    };
-    let second = if tiny { TWO_TO_MINUS_64 } else { 2.0 };
-    (1.0 + rest) * f32::from_bits(power.wrapping_add(first)) * second
+    (rest, sum.to_bits())
 }
 
 /// What [`exp_raised`] multiplies by, and its reciprocal.
@@ -100,14 +80,19 @@ const EXP: [f32; 5] = [
 
 /// `exp(x) * 2^shift`, for a shift of 0 or -1.
 #[inline(always)]
-pub(super) fn exp_shifted(x: f32, shift: i32) -> f32 {
-    let most = if shift == 0 { 89.0 } else { 89.5 };
+pub(super) fn exp_shifted(x: f32, shift: f32) -> f32 {
+    let most = if shift == 0.0 { 89.0 } else { 89.5 };
+    let gone = x < -104.0;
     // NaN stays.
     let x = if x > most { most } else { x };
+    let x = if x < -104.0 { -104.0 } else { x };
+    let (rest, power) = exp_split(x, NONE, 2.0 * ONE + shift);
+    // In two steps, since the power alone may be too small or large for an f32.
+    let half = power >> 1;
+    let (first, second) = (power_of_two(half), power_of_two(power - half));
     // Rounding to zero would take a processor as long as a hundred other steps.
-    let gone = x < -104.0;
-    let y = exp_in_steps(if gone { 0.0 } else { x }, shift);
-    if gone { 0.0 } else { y }
+    let second = if gone { 0.0 } else { second };
+    first.mul_add(rest, first) * second
 }
 
 /// `exp(x) * 2^64` for numbers that are not positive: so none of them is too small for one
@@ -118,11 +103,17 @@ pub(super) fn exp_raised(x: f32) -> f32 {
     exp_raised_by(if x < -104.0 { -104.0 } else { x }, NONE)
 }
 
+/// 2 to the power of what [`exp_split`] gives, less [`ONE`].
+#[inline(always)]
+fn power_of_two(power: u32) -> f32 {
+    f32::from_bits(power << 23)
+}
+
 /// `exp(hi + lo) * 2^64` for a small `lo` and a `hi` between -130 and 43.
 #[inline(always)]
 pub(super) fn exp_raised_by(hi: f32, lo: f32) -> f32 {
     let (rest, power) = exp_split(hi, lo, ONE + 64.0);
-    let scale = f32::from_bits(power);
+    let scale = power_of_two(power);
     scale.mul_add(rest, scale)
 }
 
@@ -130,7 +121,7 @@ pub(super) fn exp_raised_by(hi: f32, lo: f32) -> f32 {
 #[inline(always)]
 pub(super) fn exp_inside(x: f32) -> f32 {
     let (rest, power) = exp_split(x, NONE, ONE);
-    let scale = f32::from_bits(power);
+    let scale = power_of_two(power);
     scale.mul_add(rest, scale)
 }
 
@@ -138,7 +129,7 @@ pub(super) fn exp_inside(x: f32) -> f32 {
 #[inline(always)]
 pub(super) fn half_exp_m1(x: f32) -> f32 {
     let (rest, power) = exp_split(x, NONE, ONE - 1.0);
-    let scale = f32::from_bits(power);
+    let scale = power_of_two(power);
     scale.mul_add(rest, scale - 0.5)
 }
 

@@ -7,9 +7,9 @@ use std::f32::consts::{FRAC_1_SQRT_2, FRAC_PI_2, FRAC_PI_4, LN_2, PI};
 
 use super::Functions;
 use super::parts::{
-    ERF_NEAR, FRAC_PI_2_LO, LN, LN_2_HI, LN_2_LO, REDUCIBLE, TWO_TO_64, TWO_TO_MINUS_64, WHOLE,
-    asin_poly, erf_far, erf_near, exp_raised, exp_raised_by, exp_shifted, half_acos, half_exp_m1,
-    normal_tail, poly, reducible, sin_fast, sin_reduced,
+    ERF_NEAR, FRAC_PI_2_LO, LN, LN_2_HI, LN_2_LO, NONE, REDUCIBLE, TWO_TO_64, TWO_TO_MINUS_64,
+    WHOLE, asin_poly, erf_far, erf_near, exp_raised, exp_raised_by, exp_shifted, half_acos,
+    half_exp_m1, normal_tail, poly, reducible, sin_fast, sin_reduced,
 };
 use super::precise::{self, TAN_REDUCIBLE};
 use crate::kernel::simd::vectorize_mut;
@@ -53,7 +53,7 @@ fn reduced_block(
 impl Functions for f32 {
     #[inline(always)]
     fn exp(x: f32) -> f32 {
-        exp_shifted(x, 0)
+        exp_shifted(x, 0.0)
     }
 
     #[inline(always)]
@@ -128,7 +128,11 @@ impl Functions for f32 {
         let below = -x.abs();
         // Rounding to zero would take a processor as long as a hundred other steps.
         let gone = below < -104.0;
-        let e = if gone { 0.0 } else { exp_raised(below) };
+        let e = if gone {
+            0.0
+        } else {
+            exp_raised_by(below, NONE)
+        };
         let sum = TWO_TO_64 + e;
         let y = (if x < 0.0 { e } else { TWO_TO_64 }) / sum;
         // What rounding took from the sum.
@@ -295,14 +299,14 @@ impl Functions for f32 {
                     2.784_016_3e-6,
                 ],
             );
-        let half = exp_shifted(a, -1);
+        let half = exp_shifted(a, -1.0);
         let far = half - 0.25 / half;
         if a < 1.0 { near } else { far.copysign(x) }
     }
 
     #[inline(always)]
     fn cosh(x: f32) -> f32 {
-        let half = exp_shifted(x.abs(), -1);
+        let half = exp_shifted(x.abs(), -1.0);
         half + 0.25 / half
     }
 
