@@ -65,8 +65,9 @@ pub(crate) trait Stream {
     /// more would wait for memory in places that other reads need.
     fn ahead() -> usize;
 
-    /// The same where several sequences are read side by side.
-    fn ahead_of_several() -> usize;
+    /// The same where several sequences are read side by side; `None` if they are better asked for one after
+    /// another, in the order in which they lie in memory, long before.
+    fn ahead_of_several() -> Option<usize>;
 
     /// Asks for what lies so many bytes after some elements.
     fn ask<T>(elements: &[T], bytes: usize);
@@ -75,8 +76,9 @@ pub(crate) trait Stream {
 /// A stream whose elements are asked for into the nearest cache.
 pub(crate) struct Near;
 
-/// Into the next one, for processors of AMD ([`is_amd`]), which have half of the bandwidth otherwise. Those
-/// without AVX-512 (up to Zen 3) foresee as far as is good: asked for more, they lose a sixth of it.
+/// Into the next one, for processors of AMD ([`is_amd`]), which have half of the bandwidth otherwise, and a third
+/// less where lines are not asked for in order. Without AVX-512 they foresee as far as is good: asked for more,
+/// they lose a sixth of it.
 pub(crate) struct Far;
 
 /// For loops that a processor foresees, or over what is near anyway.
@@ -87,8 +89,9 @@ impl Stream for Near {
         2048
     }
 
-    fn ahead_of_several() -> usize {
-        2048
+    #[inline]
+    fn ahead_of_several() -> Option<usize> {
+        Some(2048)
     }
 
     #[inline(always)]
@@ -97,24 +100,18 @@ impl Stream for Near {
     }
 }
 
-impl Far {
-    /// So many bytes where a processor foresees less than is good, fewer elsewhere.
-    fn at_most(bytes: usize) -> usize {
-        match machine() {
-            #[cfg(target_arch = "x86_64")]
-            Arch::V4(_) => bytes,
-            _ => bytes.min(512),
-        }
-    }
-}
-
 impl Stream for Far {
     fn ahead() -> usize {
-        Self::at_most(1024)
+        match machine() {
+            #[cfg(target_arch = "x86_64")]
+            Arch::V4(_) => 1024,
+            _ => 512,
+        }
     }
 
-    fn ahead_of_several() -> usize {
-        Self::at_most(2048)
+    #[inline]
+    fn ahead_of_several() -> Option<usize> {
+        None
     }
 
     #[inline(always)]
@@ -128,8 +125,9 @@ impl Stream for Foreseen {
         0
     }
 
-    fn ahead_of_several() -> usize {
-        0
+    #[inline]
+    fn ahead_of_several() -> Option<usize> {
+        Some(0)
     }
 
     #[inline(always)]

@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 
 use pulp::NullaryFnOnce;
 
+use super::coming::Coming;
 use super::scalar::{Accumulator, Map, Pair, Scalar, two_sum};
 use crate::kernel::simd::{Far, Foreseen, Near, Stream, is_amd, vectorize, vectorize_mut};
 
@@ -192,13 +193,16 @@ struct Ahead {
     after: usize,
 }
 
-/// Folds rows into their accumulators, `N` columns at a time; the columns that are left.
+/// Folds rows into their accumulators, `N` columns at a time; the columns that are left. (What the rows to come
+/// need takes registers from a loop that does not ask for them, if it might.)
 #[inline(always)]
-fn columns<'a, const N: usize, F: Stream, T: Copy, A: Copy, S: Scalar<T, A>>(
+fn columns<'a, const N: usize, const COMING: bool, F: Stream, T: Copy, A: Copy, S: Scalar<T, A>>(
     acc: &'a mut [A],
     rows: [&'a [T]; GROUP],
     ahead: Ahead,
+    coming: Option<&mut Coming<'_, T>>,
 ) -> (&'a mut [A], [&'a [T]; GROUP]) {
+    let mut coming = coming;
     let (whole, rest) = acc.as_chunks_mut::<N>();
     // Mapped arrays would be calls.
     let mut pieces = [&[] as &[[T; N]]; GROUP];
@@ -214,8 +218,11 @@ fn columns<'a, const N: usize, F: Stream, T: Copy, A: Copy, S: Scalar<T, A>>(
         } else {
             ahead.after
         };
+        if COMING && let Some(coming) = &mut coming {
+            coming.ask(GROUP * N);
+        }
         for row in pieces {
-            if N >= WHOLE {
+            if N >= WHOLE && !COMING {
                 F::ask(&row[i], bytes);
             }
             for (sum, &x) in sums.iter_mut().zip(&row[i]) {
@@ -237,14 +244,24 @@ fn wide_rows<F: Stream, T: Copy, A: Copy, S: Scalar<T, A>>(
     let (width, mut rest) = (acc.len(), data);
     // What comes after a row is the next of the same group, which is read at the same time: after the last
     // columns come the first of the rows of the next group. A small group is gone through at once.
-    let (before, column) = if GROUP * stride * size_of::<T>() > ONE {
-        let ahead = F::ahead_of_several();
-        (ahead, width.saturating_sub(ahead / size_of::<T>()))
-    } else {
-        (F::ahead(), width)
+    let several = GROUP * stride * size_of::<T>() > ONE;
+    let (before, column, in_order) = match F::ahead_of_several() {
+        _ if !several => (F::ahead(), width, false),
+        Some(ahead) => (ahead, width.saturating_sub(ahead / size_of::<T>()), false),
+        None => (0, width, true),
     };
     let after = before + (GROUP * stride).saturating_sub(width) * size_of::<T>();
-    while rest.len() >= (GROUP - 1) * stride + width {
+    let whole = (GROUP - 1) * stride + width;
+    let rows = [GROUP, width, stride];
+    while rest.len() >= whole {
+        let mut coming = in_order.then(
+            #[inline(always)]
+            || match rest.len() >= GROUP * stride + whole || stride == width {
+                true => Coming::new(rest, GROUP * stride, rows),
+                // The columns that probably come next.
+                false => Coming::new(data, width, rows),
+            },
+        );
         for (k, acc) in acc.chunks_mut(COLUMNS).enumerate() {
             let ahead = Ahead {
                 column: column.saturating_sub(k * COLUMNS),
@@ -255,9 +272,12 @@ fn wide_rows<F: Stream, T: Copy, A: Copy, S: Scalar<T, A>>(
             for (i, row) in rows.iter_mut().enumerate() {
                 *row = &rest[i * stride + k * COLUMNS..][..acc.len()];
             }
-            let (acc, rows) = columns::<16, F, T, A, S>(acc, rows, ahead);
-            let (acc, rows) = columns::<4, F, T, A, S>(acc, rows, ahead);
-            columns::<1, F, T, A, S>(acc, rows, ahead);
+            let (acc, rows) = match coming.as_mut() {
+                None => columns::<16, false, F, T, A, S>(acc, rows, ahead, None),
+                coming => columns::<16, true, F, T, A, S>(acc, rows, ahead, coming),
+            };
+            let (acc, rows) = columns::<4, false, F, T, A, S>(acc, rows, ahead, None);
+            columns::<1, false, F, T, A, S>(acc, rows, ahead, None);
         }
         rest = rest.get(GROUP * stride..).unwrap_or_default();
     }

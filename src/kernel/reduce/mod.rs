@@ -6,6 +6,7 @@
 //! of accumulators, merged afterwards) elsewhere. The halves depend on sizes only, so the result
 //! is the same for any number of threads.
 
+mod coming;
 mod extremes;
 mod fold;
 mod folds;
@@ -27,6 +28,7 @@ pub(crate) use scalar::{Accumulator, Number, Pair, Scalar};
 pub(crate) use sums::{L1, L2, MEAN, Mapped, SUM, Sum};
 
 use super::scratch::{Reused, or_refuse, reused, reused_any};
+use super::simd::vectorize_mut;
 use crate::limits::{self, Watch};
 use crate::tensor::convert::{narrow, widen};
 use crate::tensor::{ElementType, Tensor};
@@ -57,7 +59,7 @@ pub(crate) fn reduce(input: &Tensor, reduced: &[bool], folds: &Folds, output: &m
         && let Some(fold) = folds.f16
     {
         let data = Source::Slice(cast_slice(input.bytes()));
-        let job = Job::new(data, fold, &axes, Accumulator::round);
+        let job = Job::new(data, fold, &axes, rounded);
         return job.fill(cast_slice_mut(output.bytes_mut()), &axes.axes, 0);
     }
     folds.visit(
@@ -87,14 +89,14 @@ impl Visitor for Reduction<'_> {
         let ty = input.element_type();
         let native = T::native(ty, input.bytes());
         if let (Some(data), Some(out)) = (native, T::native_mut(ty, output.bytes_mut())) {
-            let job = Job::new(Source::Slice(data), fold, &axes, A::round);
+            let job = Job::new(Source::Slice(data), fold, &axes, rounded);
             return job.fill(out, &axes.axes, 0);
         }
         let Some(mut wide) = or_refuse(reused_any(T::default(), output.len())) else {
             return;
         };
         let read = |start: usize, out: &mut [T]| widen(input, start, out);
-        let job = Job::new(Source::Widened(&read), fold, &axes, A::round_again);
+        let job = Job::new(Source::Widened(&read), fold, &axes, rounded_again);
         job.fill(&mut wide, &axes.axes, 0);
         narrow(&wide, output, 0);
     }
@@ -219,13 +221,33 @@ enum Source<'a, T> {
     Widened(&'a (dyn Fn(usize, &mut [T]) + Sync)),
 }
 
+/// The nearest elements.
+fn rounded<T, A: Accumulator<T>>(out: &mut [T], acc: &[A]) {
+    vectorize_mut(
+        #[inline(always)]
+        || {
+            for (out, acc) in out.iter_mut().zip(acc) {
+                *out = acc.round();
+            }
+        },
+    );
+}
+
+/// Elements that still round correctly when they are narrowed further.
+fn rounded_again<T, A: Accumulator<T>>(out: &mut [T], acc: &[A]) {
+    for (out, acc) in out.iter_mut().zip(acc) {
+        *out = acc.round_again();
+    }
+}
+
 struct Job<'a, T, A> {
     source: Source<'a, T>,
     fold: &'a dyn Fold<T, A>,
     count: usize,
     empty: bool,
     parallel: bool,
-    value: fn(A) -> T,
+    /// Turns accumulators into elements.
+    round: fn(&mut [T], &[A]),
     watch: Watch,
 }
 
@@ -234,7 +256,7 @@ impl<'a, T: Copy + Default + Send + Sync + 'static, A: Accumulator<T>> Job<'a, T
         source: Source<'a, T>,
         fold: &'a dyn Fold<T, A>,
         axes: &Axes,
-        value: fn(A) -> T,
+        round: fn(&mut [T], &[A]),
     ) -> Self {
         // Others take long to hear of work from outside of their pool.
         let here = rayon::current_thread_index().is_some();
@@ -245,7 +267,7 @@ impl<'a, T: Copy + Default + Send + Sync + 'static, A: Accumulator<T>> Job<'a, T
             count: axes.count,
             empty: axes.total == 0,
             parallel: axes.total >= least,
-            value,
+            round,
             watch: limits::watch(),
         }
     }
@@ -268,8 +290,9 @@ impl<'a, T: Copy + Default + Send + Sync + 'static, A: Accumulator<T>> Job<'a, T
         if self.empty {
             let mut acc = [self.fold.identity()];
             self.fold.finish(&mut acc, self.count);
-            out.fill((self.value)(acc[0]));
-            return;
+            let mut one = [T::default()];
+            (self.round)(&mut one, &acc);
+            return out.fill(one[0]);
         }
         if let Split::Kept(i) = split(axes) {
             let half = axes[i].len / 2;
@@ -287,9 +310,7 @@ impl<'a, T: Copy + Default + Send + Sync + 'static, A: Accumulator<T>> Job<'a, T
         acc.resize(out.len(), self.fold.identity());
         self.accumulate(&mut acc, axes, base);
         self.fold.finish(&mut acc, self.count);
-        for (out, acc) in out.iter_mut().zip(acc) {
-            *out = (self.value)(acc);
-        }
+        (self.round)(out, &acc);
     }
 
     /// Folds the part at `base` with these axes into accumulators, one for each kept element.

@@ -49,6 +49,7 @@ pub(crate) trait Accumulator<T>: Copy + Send + Sync + 'static {
 }
 
 impl Accumulator<f32> for f64 {
+    #[inline(always)]
     fn round(self) -> f32 {
         self as f32
     }
@@ -69,6 +70,7 @@ impl Accumulator<f32> for f64 {
 macro_rules! itself {
     ($($T:ty),+) => {$(
         impl Accumulator<$T> for $T {
+            #[inline(always)]
             fn round(self) -> $T {
                 self
             }
@@ -82,6 +84,7 @@ itself!(f32, f64, i32, i64, u64);
 macro_rules! wide {
     ($($T:ty),+) => {$(
         impl Accumulator<$T> for u128 {
+            #[inline(always)]
             fn round(self) -> $T {
                 self as $T
             }
@@ -136,6 +139,7 @@ pub(super) fn two_sum(a: f64, b: f64) -> (f64, f64) {
 }
 
 impl Accumulator<f64> for Pair {
+    #[inline(always)]
     fn round(self) -> f64 {
         // Infinities and overflow leave no meaningful error, and a zero would hide a sign.
         if self.low.is_finite() && self.low != 0.0 {
