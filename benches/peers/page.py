@@ -41,7 +41,8 @@ hold better.
 METHOD = """\
 Each figure is the median of rounds, each the median of many evaluations of a request that is used again, with inputs that
 are bound once; the engines' rounds take turns. The peers are driven through their Python packages, with bound memory: that
-adds some 4 µs to a call of OpenVINO and 1 µs to one of onnxruntime, which matters to the small calls alone. A `~` marks figures from rounds in which other programs were busy on the machine.
+adds some 4 µs to a call of OpenVINO and 1 µs to one of onnxruntime, which matters to the small calls alone. A `~` marks
+figures from rounds in which other programs were busy on the machine.
 """
 
 
@@ -203,9 +204,9 @@ def one_operation(figures):
     lines += [
         "Microseconds an evaluation. The last columns are our own speed: bytes that must at least be read and written, or\n"
         "multiplications and additions, and the share of what the machine does at most in a plain loop: reads of as many bytes for\n"
-        "reductions and words, copies for functions, as many rows picked from random places, or put there in a copy of the table, for gathers\n"
-        "and scatters, multiplications and additions in registers for the rest. That is measured on as many threads, in rounds\n"
-        "that take turns with the engines'. The last share is that of the fastest evaluation in the fastest repetition: what is\n"
+        "reductions and words, copies for functions, as many rows picked from random places, or put there in a copy of the\n"
+        "table, for gathers and scatters, multiplications and additions in registers for the rest. That is measured on as many\n"
+        "threads, in rounds that take turns with the engines'. The last share is that of the fastest evaluation in the fastest repetition: what is\n"
         "left where nobody else uses the machine's caches.",
         "",
     ]
