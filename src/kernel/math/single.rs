@@ -126,7 +126,8 @@ impl Functions for f32 {
     #[inline(always)]
     fn sigmoid(x: f32) -> f32 {
         let below = -x.abs();
-        // Rounding to zero would take a processor as long as a hundred other steps.
+        // Rounding to zero would take a processor as long as a hundred other steps. What the exponential is below
+        // its bounds is not used.
         let gone = below < -104.0;
         let e = if gone {
             0.0

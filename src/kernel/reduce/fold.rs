@@ -200,9 +200,8 @@ fn columns<'a, const N: usize, const COMING: bool, F: Stream, T: Copy, A: Copy, 
     acc: &'a mut [A],
     rows: [&'a [T]; GROUP],
     ahead: Ahead,
-    coming: Option<&mut Coming<'_, T>>,
+    mut coming: Option<&mut Coming<'_, T>>,
 ) -> (&'a mut [A], [&'a [T]; GROUP]) {
-    let mut coming = coming;
     let (whole, rest) = acc.as_chunks_mut::<N>();
     // Mapped arrays would be calls.
     let mut pieces = [&[] as &[[T; N]]; GROUP];
