@@ -1,7 +1,7 @@
 //! Convolutions without a product of matrices, for groups of few channels or filters: each tap of a
 //! filter is applied to vectors of windows, of several rows at a time.
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 use smallvec::SmallVec;
 
@@ -9,7 +9,7 @@ use super::{Sizes, load, store};
 use crate::kernel::gemm::{Lanes, dispatch, lanes};
 use crate::kernel::phases::{Layout, VECTOR};
 use crate::kernel::scratch::{Reused, or_refuse, reused_room, try_resize, try_room};
-use crate::kernel::simd::arch;
+use crate::kernel::simd::{arch, registers};
 use crate::kernel::window::Window;
 use crate::limits::Share;
 use crate::op::Finish;
@@ -38,17 +38,6 @@ const PARTS: usize = 16;
 
 /// Multiplications of a part of larger work, at least.
 const PART: usize = 1 << 18;
-
-/// Whether there are registers for the sums of two filters.
-fn two_filters() -> bool {
-    match arch() {
-        #[cfg(target_arch = "x86_64")]
-        Arch::V4(_) => true,
-        #[cfg(target_arch = "aarch64")]
-        Arch::Neon(_) => true,
-        _ => false,
-    }
-}
 
 /// Taps in a column whose elements are as far from each other as rows of windows.
 #[derive(Debug, Clone, Copy)]
@@ -147,7 +136,7 @@ impl Direct {
             _ if m < FEW => channels < DEEP,
             [1, _] => m <= 2 * FEW && channels < DEEP && !self.window.is_pointwise(),
             // One filter at a time meets what is loaded, and fewer taps of it where rows are strided.
-            [longer, shorter] if longer != shorter && !two_filters() => m <= 2 * FEW,
+            [longer, shorter] if longer != shorter && registers() < 32 => m <= 2 * FEW,
             _ if channels <= 2 * FEW => true,
             // Columns of strided rows ask for more registers than there are.
             [longer, shorter] if longer != shorter => m <= 2 * FEW,
