@@ -206,8 +206,8 @@ def one_operation(figures):
         "multiplications and additions, and the share of what the machine does at most in a plain loop: reads of as many bytes for\n"
         "reductions and words, copies for functions, as many rows picked from random places, or put there in a copy of the\n"
         "table, for gathers and scatters, multiplications and additions in registers for the rest. That is measured on as many\n"
-        "threads, in rounds that take turns with the engines'. The last share is that of the fastest evaluation in the fastest repetition: what is\n"
-        "left where nobody else uses the machine's caches.",
+        "threads, in rounds that take turns with the engines'. The last share is that of the fastest evaluation in the fastest\n"
+        "repetition: what is left where nobody else uses the machine's caches.",
         "",
     ]
     for title in figures.titles():

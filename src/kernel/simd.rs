@@ -1,6 +1,6 @@
 //! Loops compiled for the vectors of the machine they run on, and memory asked for ahead.
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Arch, Simd};
 
 use crate::limits;
 use crate::tensor::LINE;
@@ -15,22 +15,6 @@ pub(crate) fn arch() -> Arch {
         Arch::Scalar
     } else {
         machine()
-    }
-}
-
-/// The vectors that [`arch`] has registers for.
-pub(crate) fn registers() -> usize {
-    arch().dispatch(Registers)
-}
-
-struct Registers;
-
-impl WithSimd for Registers {
-    type Output = usize;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _simd: S) -> usize {
-        S::REGISTER_COUNT
     }
 }
 

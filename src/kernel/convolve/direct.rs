@@ -6,10 +6,10 @@ use rayon::prelude::*;
 use smallvec::SmallVec;
 
 use super::{Sizes, load, store};
-use crate::kernel::gemm::{Lanes, dispatch, lanes};
+use crate::kernel::gemm::{Lanes, dispatch, lanes, registers};
 use crate::kernel::phases::{Layout, VECTOR};
 use crate::kernel::scratch::{Reused, or_refuse, reused_room, try_resize, try_room};
-use crate::kernel::simd::{arch, registers};
+use crate::kernel::simd::arch;
 use crate::kernel::window::Window;
 use crate::limits::Share;
 use crate::op::Finish;
@@ -136,7 +136,7 @@ impl Direct {
             _ if m < FEW => channels < DEEP,
             [1, _] => m <= 2 * FEW && channels < DEEP && !self.window.is_pointwise(),
             // One filter at a time meets what is loaded, and fewer taps of it where rows are strided.
-            [longer, shorter] if longer != shorter && registers() < 32 => m <= 2 * FEW,
+            [longer, shorter] if longer != shorter && registers(arch()) < 32 => m <= 2 * FEW,
             _ if channels <= 2 * FEW => true,
             // Columns of strided rows ask for more registers than there are.
             [longer, shorter] if longer != shorter => m <= 2 * FEW,

@@ -22,18 +22,23 @@ pub(crate) fn dispatch<F: WithSimd>(arch: Arch, op: F) -> F::Output {
 
 /// How many `f32` a vector of `arch` holds.
 pub(crate) fn lanes(arch: Arch) -> usize {
-    struct Measure;
+    dispatch(arch, Measure)[0]
+}
 
-    impl WithSimd for Measure {
-        type Output = usize;
+/// How many vectors `arch` has registers for.
+pub(crate) fn registers(arch: Arch) -> usize {
+    dispatch(arch, Measure)[1]
+}
 
-        #[inline(always)]
-        fn with_simd<S: Simd>(self, _: S) -> usize {
-            S::F32_LANES
-        }
+struct Measure;
+
+impl WithSimd for Measure {
+    type Output = [usize; 2];
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> [usize; 2] {
+        [S::F32_LANES, S::REGISTER_COUNT]
     }
-
-    dispatch(arch, Measure)
 }
 
 /// A float that vectors are made of.

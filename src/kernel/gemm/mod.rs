@@ -30,7 +30,7 @@ use pulp::Arch;
 
 pub(crate) use batch::{Batch, batches, each};
 pub(crate) use compressed::{Compressed, PackedNarrow};
-pub(crate) use lanes::{Lanes, dispatch, lanes};
+pub(crate) use lanes::{Lanes, dispatch, lanes, registers};
 pub(crate) use narrow::{Narrow, multiply_narrow};
 pub(crate) use nibbles::Nibbles;
 pub(crate) use operand::{Finish, How, Left, Panels, Right};
