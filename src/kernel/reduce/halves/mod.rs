@@ -1,16 +1,13 @@
 //! Sums of `f16`, read where they lie.
 //!
-//! Making an `f64` of each number takes much longer than reading it. A number of 11 bits times a power of two up
-//! to the 14th is an integer that 32 bits hold, with room for the sum of many. So there are two sums, one of
-//! the numbers with small exponents and one of those with large ones, and both are exact.
+//! Making an `f64` of each number takes much longer than reading it. An `f32` has more than twice the bits of an
+//! `f16`, so two sums of them are exact, of what numbers have above some bit and below it.
 
 // Elsewhere numbers are added up as `f64` alone.
 #![cfg_attr(not(target_arch = "x86_64"), allow(dead_code, unused_macros))]
 
 #[cfg(target_arch = "x86_64")]
-mod avx2;
-#[cfg(target_arch = "x86_64")]
-mod avx512;
+mod floats;
 #[cfg(test)]
 mod tests;
 
@@ -23,6 +20,8 @@ use super::fold::Fold;
 use super::scalar::{Accumulator, Map, Scalar};
 use super::sums::Mapped;
 use crate::tensor::convert::wide;
+#[cfg(target_arch = "x86_64")]
+use crate::tensor::simd::F16c;
 use crate::tensor::simd::{machine, vectorize};
 
 /// Numbers that are worked on side by side.
@@ -33,14 +32,6 @@ const BLOCK: usize = 256;
 const GROUP: usize = 8;
 /// The exponent of the last bit of the least numbers.
 const LAST: i32 = -24;
-const SIGN: u16 = 1 << 15;
-const MANTISSA: u16 = (1 << 10) - 1;
-const INFINITY: u16 = 31 << 10;
-/// The exponents of small numbers are less, and their difference from the others'.
-const LARGE: usize = 16;
-const APART: u32 = 15;
-/// So many times two products of 25 bits stay below 2^31.
-const FEW: usize = 32;
 /// A negative zero adds nothing, even to a negative zero.
 const NOTHING: f16 = f16::NEG_ZERO;
 const EMPTY: f64 = -0.0;
@@ -220,7 +211,7 @@ fn work_on<const KEPT: u16>(arch: Arch, acc: &mut [f64], data: &[f16], stride: O
     macro_rules! exactly {
         ($how:ident) => {{
             return $how.vectorize(Work::<_, KEPT> {
-                how: $how,
+                how: floats::Floats::new($how),
                 acc,
                 data,
                 stride,
@@ -231,7 +222,11 @@ fn work_on<const KEPT: u16>(arch: Arch, acc: &mut [f64], data: &[f16], stride: O
         #[cfg(target_arch = "x86_64")]
         Arch::V4(how) => exactly!(how),
         #[cfg(target_arch = "x86_64")]
-        Arch::V3(how) => exactly!(how),
+        Arch::V3(_) => {
+            if let Some(how) = F16c::try_new() {
+                exactly!(how);
+            }
+        }
         _ => {}
     }
     vectorize(Work::<_, KEPT> {
