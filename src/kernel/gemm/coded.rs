@@ -7,7 +7,7 @@ use pulp::{Simd, WithSimd};
 use super::Panels;
 use super::compressed::PackedNarrow;
 use super::lanes::Lanes;
-use super::rounding::{to_half, to_normal_half};
+use super::rounding::{Split, to_half, to_normal_half};
 use super::size::height;
 use super::target::{Target, write};
 use super::widen::{Converted, Known, read};
@@ -48,6 +48,19 @@ pub(super) struct Lines<'a> {
 }
 
 impl Lines<'_> {
+    /// Two vectors of the zero points.
+    #[inline(always)]
+    fn zero<S: Simd>(&self, simd: S) -> [S::f32s; 2] {
+        Self::pair(simd, self.zero_points, 0.0)
+    }
+
+    /// Two of the scales.
+    #[inline(always)]
+    fn scale<S: Simd>(&self, simd: S) -> [Scale<S::f32s>; 2] {
+        let [first, second] = Self::pair(simd, self.scales, 1.0);
+        [Scale::new(simd, first), Scale::new(simd, second)]
+    }
+
     /// Two vectors of the numbers of a line, or of another number.
     #[inline(always)]
     fn pair<S: Simd>(simd: S, numbers: Option<&[f32]>, other: f32) -> [S::f32s; 2] {
@@ -107,6 +120,23 @@ macro_rules! for_way {
 
 pub(super) use for_way;
 
+/// A scale, and what [`to_normal_half`] makes of it: loops leave out what their way does not use.
+#[derive(Clone, Copy)]
+struct Scale<V> {
+    whole: V,
+    split: Split<V>,
+}
+
+impl<V: Copy> Scale<V> {
+    #[inline(always)]
+    fn new<S: Simd<f32s = V>>(simd: S, scale: V) -> Self {
+        Self {
+            whole: scale,
+            split: Split::new(simd, scale),
+        }
+    }
+}
+
 /// The two vectors of a line of codes.
 #[inline(always)]
 fn weights<C: Known, S: Simd, const WAY: u8>(
@@ -114,7 +144,7 @@ fn weights<C: Known, S: Simd, const WAY: u8>(
     code: C,
     line: &[u8],
     zero: [S::f32s; 2],
-    scale: [S::f32s; 2],
+    scale: [Scale<S::f32s>; 2],
 ) -> [S::f32s; 2] {
     let [mut x, mut y] = read(simd, code, line);
     if WAY == way::PLAIN {
@@ -127,11 +157,19 @@ fn weights<C: Known, S: Simd, const WAY: u8>(
     if WAY == way::HALF {
         (x, y) = (to_half(simd, f16c, x), to_half(simd, f16c, y));
     }
-    (x, y) = (simd.mul_f32s(x, scale[0]), simd.mul_f32s(y, scale[1]));
+    let [first, second] = scale;
+    if WAY == way::SCALED_NORMAL || WAY == way::SHIFTED_NORMAL {
+        return [
+            to_normal_half(simd, x, first.split),
+            to_normal_half(simd, y, second.split),
+        ];
+    }
+    (x, y) = (
+        simd.mul_f32s(x, first.whole),
+        simd.mul_f32s(y, second.whole),
+    );
     if WAY == way::HALF {
         (x, y) = (to_half(simd, f16c, x), to_half(simd, f16c, y));
-    } else if WAY == way::SCALED_NORMAL || WAY == way::SHIFTED_NORMAL {
-        (x, y) = (to_normal_half(simd, x), to_normal_half(simd, y));
     }
     [x, y]
 }
@@ -146,8 +184,7 @@ impl<const WAY: u8> OnCodes for Write<'_, WAY> {
     #[inline(always)]
     fn run<C: Known, S: Simd>(self, simd: S, code: C) {
         let Self { lines, out } = self;
-        let zero = Lines::pair(simd, lines.zero_points, 0.0);
-        let scale = Lines::pair(simd, lines.scales, 1.0);
+        let (zero, scale) = (lines.zero(simd), lines.scale(simd));
         let out = S::as_mut_simd_f32s(out).0.as_chunks_mut::<2>().0;
         for (line, out) in lines.codes.chunks_exact(lines.size).zip(out) {
             *out = weights::<C, S, WAY>(simd, code, line, zero, scale);
@@ -274,11 +311,10 @@ impl Few<'_, '_> {
             let a = &all[terms.clone()];
             let mut codes: [&[u8]; P] = [&[]; P];
             let mut zero = [[simd.splat_f32s(0.0); 2]; P];
-            let mut scale = [[simd.splat_f32s(1.0); 2]; P];
+            let mut scale = [[Scale::new(simd, simd.splat_f32s(1.0)); 2]; P];
             for p in 0..P {
                 let lines = b.lines(first + p, terms.clone());
-                zero[p] = Lines::pair(simd, lines.zero_points, 0.0);
-                scale[p] = Lines::pair(simd, lines.scales, 1.0);
+                (zero[p], scale[p]) = (lines.zero(simd), lines.scale(simd));
                 codes[p] = lines.codes;
             }
             let line = C::CODE.bytes(2 * S::F32_LANES);

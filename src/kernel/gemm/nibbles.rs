@@ -166,7 +166,7 @@ mod x86 {
     use pulp::{NullaryFnOnce, Simd};
 
     use super::super::Panels;
-    use super::super::rounding::{Rounding, to_half, to_normal_half};
+    use super::super::rounding::{Rounding, Split, to_half, to_normal_half};
     use super::super::target::Target;
     use super::{LINE, Nibbles};
     use crate::kernel::scratch::with_scratch;
@@ -394,11 +394,13 @@ mod x86 {
                             if rounding == Rounding::Each {
                                 weights = to_half(simd, None, weights);
                             }
-                            weights = simd.mul_f32s(weights, scale);
+                            let product = simd.mul_f32s(weights, scale);
                             match rounding {
-                                Rounding::Exact => weights,
-                                Rounding::Normal => to_normal_half(simd, weights),
-                                Rounding::Each => to_half(simd, None, weights),
+                                Rounding::Exact => product,
+                                Rounding::Normal => {
+                                    to_normal_half(simd, weights, Split::new(simd, scale))
+                                }
+                                Rounding::Each => to_half(simd, None, product),
                             }
                         },
                     );

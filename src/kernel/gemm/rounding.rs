@@ -3,6 +3,7 @@
 use half::f16;
 use pulp::Simd;
 
+use super::lanes::Lanes;
 use crate::kernel::simd::F16c;
 
 /// Rounds to the nearest `f16`, as if converted and back.
@@ -29,17 +30,36 @@ pub(super) fn to_half<S: Simd>(simd: S, f16c: Option<F16c>, x: S::f32s) -> S::f3
     simd.transmute_f32s_u32s(simd.or_u32s(simd.transmute_u32s_f32s(rounded), sign))
 }
 
-/// The same for zero and what becomes a normal number of `f16`, of at most 23 bits.
+/// A scale of few bits, by which integers of few bits are multiplied in two ways.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Split<V> {
+    /// 2^13 + 1 times the scale,
+    sum: V,
+    /// and -2^13 times.
+    large: V,
+}
+
+impl<V: Copy> Split<V> {
+    /// Both are exact: of the first, eleven bits of a scale make 24.
+    #[inline(always)]
+    pub(super) fn new<S: Simd<f32s = V>>(simd: S, scale: V) -> Self {
+        Self {
+            sum: simd.mul_f32s(scale, simd.splat_f32s(8193.0)),
+            large: simd.mul_f32s(scale, simd.splat_f32s(-8192.0)),
+        }
+    }
+}
+
+/// The product of an integer with a scale, rounded to `f16`, if it is zero or becomes a normal number, of at most
+/// 23 bits.
 ///
 /// The sum of such a number and 2^13 times itself keeps eleven bits of it at least as exactly as `f16` does
 /// (Veltkamp's splitting), and ties go to even: the multiple, whose last bit is not set, does not change
 /// which of two numbers is even.
 #[inline(always)]
-pub(super) fn to_normal_half<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
-    // Zero becomes something small that is taken away again.
-    let large = simd.add_u32s(simd.transmute_u32s_f32s(x), simd.splat_u32s(13 << 23));
-    let large = simd.transmute_f32s_u32s(large);
-    simd.sub_f32s(simd.add_f32s(x, large), large)
+pub(super) fn to_normal_half<S: Simd>(simd: S, x: S::f32s, scale: Split<S::f32s>) -> S::f32s {
+    let sum = simd.mul_f32s(x, scale.sum);
+    <f32 as Lanes>::mul_add(simd, x, scale.large, sum)
 }
 
 /// How weights less zero points, times scales, are rounded.
@@ -120,17 +140,20 @@ mod tests {
     use crate::kernel::gemm::widen::{Float16, Known};
     use crate::kernel::simd::Converting;
 
-    struct Round<'a>(Rounding, &'a mut [f32]);
+    /// Rounds numbers, or integers times a scale.
+    struct Round<'a>(Option<f32>, &'a mut [f32]);
 
     impl OnCodes for Round<'_> {
         #[inline(always)]
         fn run<C: Known, S: Simd>(self, simd: S, code: C) {
-            let Self(rounding, all) = self;
+            let Self(scale, all) = self;
             for numbers in all.chunks_mut(<f32 as Lanes>::lanes::<S>()) {
                 let x = f32::load(simd, numbers);
-                let rounded = match rounding {
-                    Rounding::Normal => to_normal_half(simd, x),
-                    _ => to_half(simd, code.f16c(), x),
+                let rounded = match scale {
+                    Some(scale) => {
+                        to_normal_half(simd, x, Split::new(simd, simd.splat_f32s(scale)))
+                    }
+                    None => to_half(simd, code.f16c(), x),
                 };
                 f32::store(simd, numbers, rounded);
             }
@@ -149,14 +172,13 @@ mod tests {
         assert!(scales.len() > 1024 && rounding == Rounding::Normal);
         for arch in machines() {
             for &scale in &scales {
-                let products: Vec<f32> = differences.iter().map(|x| x * scale).collect();
-                let mut found = products.clone();
-                With(Float16, Round(rounding, &mut found)).call(Converting::of(arch));
-                for (&x, found) in products.iter().zip(found) {
-                    let expected = f16::from_f32(x).to_f32();
+                let mut found = differences.clone();
+                With(Float16, Round(Some(scale), &mut found)).call(Converting::of(arch));
+                for (&x, found) in differences.iter().zip(found) {
+                    let expected = f16::from_f32(x * scale).to_f32();
                     assert!(
                         found == expected,
-                        "{x:e} with {arch:?}: {found:e} {expected:e}"
+                        "{x} times {scale:e} with {arch:?}: {found:e} {expected:e}"
                     );
                 }
             }
@@ -213,7 +235,7 @@ mod tests {
         let before = numbers.clone();
         for arch in machines() {
             numbers.copy_from_slice(&before);
-            let round = Round(Rounding::Each, &mut numbers);
+            let round = Round(None, &mut numbers);
             With(Float16, round).call(Converting::of(arch));
             for ((x, found), expected) in before.iter().zip(&numbers).zip(&expected) {
                 assert_eq!(found.to_bits(), expected.to_bits(), "{x:e} with {arch:?}");
