@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::elements::Index;
 use super::gather::{BLOCK, OUTSIDE, ask_for};
-use super::simd::{prefetch_after, vectorize_mut};
+use super::simd::{prefetch, prefetch_after, vectorize_mut};
 use crate::tensor::convert::{Compute, widen};
 use crate::tensor::{Class, Tensor};
 
@@ -61,41 +61,94 @@ impl Work for Decode<'_> {
     }
 }
 
-/// Tuples that are asked for together, and so many bytes ahead.
-const SOME: usize = 32;
+/// Tuples whose places are found together, and so many bytes ahead other tuples are asked for.
+const SOME: usize = 16;
 const FAR: usize = 2048;
 
-/// Picks elements, while the next tuples are read: see [`super::elements`].
+/// Picks elements, of which the next ones are asked for before: many more are waited for at a time then than a
+/// processor holds instructions that find out where they are.
 struct Pick<'o, T> {
     block: &'o [T],
     out: &'o mut [T],
 }
 
+/// The place of a tuple, and whether one of its indices is negative or out of range.
+#[inline(always)]
+fn place_inside<const N: usize, C: Index>(axes: [Axis; N], tuple: &[C; N]) -> (usize, bool) {
+    let (mut place, mut outside) = (0u64, false);
+    for (index, axis) in tuple.iter().zip(axes) {
+        let position = index.signed().cast_unsigned();
+        outside |= position >= axis.size;
+        place = place.wrapping_add(position.wrapping_mul(axis.stride));
+    }
+    (place as usize, outside)
+}
+
+impl<T: Clone> Pick<'_, T> {
+    /// Finds the places of some tuples and asks for the elements there; whether all are inside.
+    #[inline(always)]
+    fn ask<const N: usize, C: Index>(
+        &self,
+        axes: [Axis; N],
+        tuples: &[[C; N]; SOME],
+        places: &mut [usize; SOME],
+    ) -> bool {
+        prefetch_after(tuples, FAR);
+        let mut any_outside = false;
+        for (to, tuple) in places.iter_mut().zip(tuples) {
+            let (place, outside) = place_inside(axes, tuple);
+            any_outside |= outside;
+            *to = place;
+        }
+        for &place in &*places {
+            prefetch(self.block.as_ptr(), place);
+        }
+        !any_outside
+    }
+
+    #[inline(always)]
+    fn pick<const N: usize, C: Index>(&mut self, axes: [Axis; N], tuples: &[[C; N]]) -> usize {
+        let out = std::mem::take(&mut self.out);
+        let (all, rest) = tuples[..out.len()].as_chunks::<SOME>();
+        let (outs, last) = out.as_chunks_mut::<SOME>();
+        let mut places = [[0; SOME]; 2];
+        let mut inside = all
+            .first()
+            .is_none_or(|tuples| self.ask(axes, tuples, &mut places[0]));
+        for (i, out) in outs.iter_mut().enumerate() {
+            if !inside {
+                return i * SOME;
+            }
+            inside = all
+                .get(i + 1)
+                .is_none_or(|tuples| self.ask(axes, tuples, &mut places[(i + 1) % 2]));
+            for (out, &place) in out.iter_mut().zip(&places[i % 2]) {
+                let Some(element) = self.block.get(place) else {
+                    return i * SOME;
+                };
+                out.clone_from(element);
+            }
+        }
+        let mut done = outs.len() * SOME;
+        for (out, tuple) in last.iter_mut().zip(rest) {
+            let (place, outside) = place_inside(axes, tuple);
+            let element = self.block.get(place).filter(|_| !outside);
+            let Some(element) = element else { break };
+            out.clone_from(element);
+            done += 1;
+        }
+        done
+    }
+}
+
 impl<T: Clone> Work for Pick<'_, T> {
     type Output = usize;
 
-    fn on<const N: usize, C: Index>(self, axes: [Axis; N], tuples: &[[C; N]]) -> usize {
-        let Self { block, out } = self;
-        let mut done = 0;
-        for (out, tuples) in out.chunks_mut(SOME).zip(tuples.chunks(SOME)) {
-            prefetch_after(tuples, FAR);
-            for (out, tuple) in out.iter_mut().zip(tuples) {
-                let mut place = 0u64;
-                for (index, axis) in tuple.iter().zip(axes) {
-                    let position = index.signed().cast_unsigned();
-                    if position >= axis.size {
-                        return done;
-                    }
-                    place = place.wrapping_add(position.wrapping_mul(axis.stride));
-                }
-                let Some(element) = block.get(place as usize) else {
-                    return done;
-                };
-                out.clone_from(element);
-                done += 1;
-            }
-        }
-        done
+    fn on<const N: usize, C: Index>(mut self, axes: [Axis; N], tuples: &[[C; N]]) -> usize {
+        vectorize_mut(
+            #[inline(always)]
+            || self.pick(axes, tuples),
+        )
     }
 }
 
@@ -142,8 +195,8 @@ impl<'a> Tuples<'a> {
         }
     }
 
-    /// Picks the elements at the tuples `start..`, up to the first that has an index that is negative or out
-    /// of range, or all that there is no such loop for: how many were picked.
+    /// Picks the elements at the tuples `start..`, up to some that have an index that is negative or out of
+    /// range, or none if there is no such loop for them: how many were picked.
     pub(crate) fn pick_inside<T: Clone>(&self, start: usize, block: &[T], out: &mut [T]) -> usize {
         let picks = Pick { block, out };
         match self.native::<i64, _>(start, picks) {
@@ -243,4 +296,42 @@ fn place<C: Copy>(
         place = place.wrapping_add((position as usize).wrapping_mul(stride));
     }
     inside.then_some(place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All elements are picked, or those before some tuples one of which is not inside.
+    #[test]
+    fn inside_and_outside() {
+        let block: Vec<u32> = (0..35).map(|x| x * 3 + 1).collect();
+        for count in [0, 1, SOME - 1, SOME, SOME + 1, 3 * SOME, 3 * SOME + 5] {
+            let inside: Vec<i64> = (0..count as i64)
+                .flat_map(|i| [i * 3 % 5, i * 5 % 7])
+                .collect();
+            for bad in 0..=count {
+                for (axis, index) in [(0, 5), (0, -1), (1, 7), (1, i64::MIN)] {
+                    let mut indices = inside.clone();
+                    if let Some(at) = indices.get_mut(2 * bad + axis) {
+                        *at = index;
+                    }
+                    let indices = Tensor::new([count, 2], &indices).expect("a tensor");
+                    let mut out = vec![0; count];
+                    let tuples = Tuples::new(&indices, &[5, 7], true);
+                    let done = tuples.pick_inside(0, &block, &mut out);
+                    let least = if bad == count {
+                        count
+                    } else {
+                        bad / SOME * SOME
+                    };
+                    assert!((least..=bad).contains(&done), "{done} of {count}, {bad}");
+                    for (out, tuple) in out[..done].iter().zip(inside.as_chunks().0) {
+                        let [row, column] = *tuple;
+                        assert_eq!(*out, block[(row * 7 + column) as usize]);
+                    }
+                }
+            }
+        }
+    }
 }
