@@ -22,7 +22,7 @@ pub(super) trait Widen: Copy {
     fn vector<const KEPT: u16>(self, row: &Row, i: usize) -> <Self::Vectors as Simd>::f32s;
 }
 
-/// Rows that are added up before the sum's bits are moved elsewhere.
+/// Vectors that are added up before the sum's bits are moved elsewhere.
 const FEW: usize = 4;
 /// A sum of four numbers begins with it and keeps its exponent; its last bit is 2^-4, 2^20 times that of the
 /// least number.
@@ -50,6 +50,33 @@ struct Parts<F> {
     rest: F,
 }
 
+impl<F: Copy> Parts<F> {
+    #[inline(always)]
+    fn new<S: Simd<f32s = F>>(simd: S, [large, rest]: [f32; 2]) -> Self {
+        Self {
+            large: simd.splat_f32s(large),
+            rest: simd.splat_f32s(rest),
+        }
+    }
+
+    /// Adds a vector of a row.
+    #[inline(always)]
+    fn add<W: Widen, const KEPT: u16>(&mut self, floats: Floats<W>, row: &Row, i: usize)
+    where
+        W::Vectors: Simd<f32s = F>,
+    {
+        let Floats { how, one, minus } = floats;
+        let simd = how.vectors();
+        let (one, minus) = (simd.splat_f32s(one), simd.splat_f32s(minus));
+        let x = how.vector::<KEPT>(row, i);
+        let next = simd.add_f32s(self.large, x);
+        let multiple = simd.mul_add_f32s(self.large, minus, next);
+        let left = simd.mul_add_f32s(multiple, minus, x);
+        self.rest = simd.mul_add_f32s(left, one, self.rest);
+        self.large = next;
+    }
+}
+
 /// The bits of such sums, added up as integers, and those that any large one had.
 struct Bits<U> {
     large: U,
@@ -68,25 +95,29 @@ impl<U: Copy> Bits<U> {
         }
     }
 
-    /// Adds those of at most [`FEW`] rows.
+    /// Adds those of at most [`FEW`] vectors.
     #[inline(always)]
-    fn add<W: Widen, const KEPT: u16>(&mut self, how: Floats<W>, rows: &[Row])
+    fn add<W: Widen, const KEPT: u16>(&mut self, floats: Floats<W>, rows: &[Row])
     where
         W::Vectors: Simd<u32s = U>,
     {
-        let simd = how.how.vectors();
-        for i in 0..Floats::<W>::VECTORS {
-            let parts = how.parts::<KEPT>(rows, i, [MIDDLE, LOW_MIDDLE]);
-            let large = simd.transmute_u32s_f32s(parts.large);
-            self.large = simd.add_u32s(self.large, large);
-            self.seen = simd.or_u32s(self.seen, large);
-            let rest = simd.transmute_u32s_f32s(parts.rest);
-            self.rest = simd.add_u32s(self.rest, rest);
+        let simd = floats.how.vectors();
+        let mut parts = Parts::new(simd, [MIDDLE, LOW_MIDDLE]);
+        for row in rows {
+            for i in 0..Floats::<W>::VECTORS {
+                parts.add::<W, KEPT>(floats, row, i);
+            }
         }
+        let large = simd.transmute_u32s_f32s(parts.large);
+        self.large = simd.add_u32s(self.large, large);
+        self.seen = simd.or_u32s(self.seen, large);
+        let rest = simd.transmute_u32s_f32s(parts.rest);
+        self.rest = simd.add_u32s(self.rest, rest);
     }
 }
 
 impl<W: Widen> Floats<W> {
+    /// Vectors of a row.
     const VECTORS: usize = LANES / <W::Vectors as Simd>::F32_LANES;
 
     pub(super) fn new(how: W) -> Self {
@@ -96,28 +127,6 @@ impl<W: Widen> Floats<W> {
             minus: black_box(-1.0),
         }
     }
-
-    /// Adds a vector of each row to sums that begin with `large` and `rest`.
-    #[inline(always)]
-    fn parts<'a, const KEPT: u16>(
-        self,
-        rows: impl IntoIterator<Item = &'a Row>,
-        i: usize,
-        [large, rest]: [f32; 2],
-    ) -> Parts<<W::Vectors as Simd>::f32s> {
-        let simd = self.how.vectors();
-        let (one, minus) = (simd.splat_f32s(self.one), simd.splat_f32s(self.minus));
-        let (mut large, mut rest) = (simd.splat_f32s(large), simd.splat_f32s(rest));
-        for row in rows {
-            let x = self.how.vector::<KEPT>(row, i);
-            let next = simd.add_f32s(large, x);
-            let multiple = simd.mul_add_f32s(large, minus, next);
-            let left = simd.mul_add_f32s(multiple, minus, x);
-            rest = simd.mul_add_f32s(left, one, rest);
-            large = next;
-        }
-        Parts { large, rest }
-    }
 }
 
 impl<W: Widen> Exact for Floats<W> {
@@ -125,13 +134,13 @@ impl<W: Widen> Exact for Floats<W> {
     fn total<const KEPT: u16>(self, rows: &[Row]) -> Option<i64> {
         let simd = self.how.vectors();
         let mut bits = Bits::new(simd);
-        let (fours, others) = rows.as_chunks::<FEW>();
-        for four in fours {
-            bits.add::<W, KEPT>(self, four);
+        let mut chunks = rows.chunks_exact(FEW / Self::VECTORS);
+        let mut count = chunks.len();
+        for chunk in &mut chunks {
+            bits.add::<W, KEPT>(self, chunk);
         }
-        let mut count = fours.len();
-        if !others.is_empty() {
-            bits.add::<W, KEPT>(self, others);
+        if !chunks.remainder().is_empty() {
+            bits.add::<W, KEPT>(self, chunks.remainder());
             count += 1;
         }
         // What is no finite number makes no finite sum.
@@ -140,9 +149,8 @@ impl<W: Widen> Exact for Floats<W> {
         if !cast_slice(&[seen]).iter().all(finite) {
             return None;
         }
-        let count = (count * Self::VECTORS) as u32;
         let since = |bits: u32, middle: f32| {
-            let from = middle.to_bits().wrapping_mul(count);
+            let from = middle.to_bits().wrapping_mul(count as u32);
             i64::from(bits.wrapping_sub(from).cast_signed())
         };
         let (large, rest) = ([large], [rest]);
@@ -160,7 +168,11 @@ impl<W: Widen> Exact for Floats<W> {
         let vectors = new.chunks_exact_mut(<W::Vectors as Simd>::F32_LANES);
         for (i, new) in vectors.enumerate() {
             // Zeros stay negative if no number is another, in the rests as in the difference from the middle.
-            let Parts { large, rest } = self.parts::<KEPT>(rows, i, [GROUP_MIDDLE, -0.0]);
+            let mut parts = Parts::new(simd, [GROUP_MIDDLE, -0.0]);
+            for row in rows {
+                parts.add::<W, KEPT>(self, row, i);
+            }
+            let Parts { large, rest } = parts;
             let large = [simd.neg_f32s(simd.sub_f32s(middle, large))];
             let rest = [rest];
             let lanes = cast_slice::<_, f32>(&large)
@@ -201,7 +213,7 @@ mod x86 {
 
         #[inline(always)]
         fn vector<const KEPT: u16>(self, row: &Row, i: usize) -> pulp::f32x8 {
-            let halves = must_cast::<Row, [__m128i; 4]>(*row)[i];
+            let halves: __m128i = must_cast(row.as_chunks::<8>().0[i]);
             let halves = self.v3().sse2._mm_and_si128(halves, must_cast([KEPT; 8]));
             cast(self.widen(must_cast(halves)))
         }
@@ -217,7 +229,7 @@ mod x86 {
 
         #[inline(always)]
         fn vector<const KEPT: u16>(self, row: &Row, i: usize) -> pulp::f32x16 {
-            let halves = must_cast::<Row, [__m256i; 2]>(*row)[i];
+            let halves: __m256i = must_cast(row.as_chunks::<16>().0[i]);
             let halves = self.avx2._mm256_and_si256(halves, must_cast([KEPT; 16]));
             cast(self.avx512f._mm512_cvtph_ps(halves))
         }
