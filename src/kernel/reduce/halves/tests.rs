@@ -107,9 +107,12 @@ fn not_finite() {
         for len in [1, 40, 300] {
             let mut data = vec![NOTHING; len.max(some.len())];
             data[..some.len()].copy_from_slice(some);
-            for sum in ways(&[EMPTY], &data, None).into_iter().flatten() {
-                let same = sum.to_bits() == expected.to_bits();
-                assert!(same || sum.is_nan() && expected.is_nan(), "{some:?} {sum}");
+            // As a run, and as rows of one number.
+            for stride in [None, Some(1)] {
+                for sum in ways(&[EMPTY], &data, stride).into_iter().flatten() {
+                    let same = sum.to_bits() == expected.to_bits();
+                    assert!(same || sum.is_nan() && expected.is_nan(), "{some:?} {sum}");
+                }
             }
         }
     }
