@@ -28,6 +28,33 @@ struct Axis {
     back: u64,
 }
 
+/// The place of a tuple, and whether one of its indices is out of range, whose positions are as told.
+#[inline(always)]
+fn place_of<const N: usize, C: Index>(
+    axes: [Axis; N],
+    tuple: &[C; N],
+    position: impl Fn(i64, Axis) -> u64,
+) -> (usize, bool) {
+    let (mut place, mut outside) = (0u64, false);
+    for (index, axis) in tuple.iter().zip(axes) {
+        let position = position(index.signed(), axis);
+        outside |= position >= axis.size;
+        place = place.wrapping_add(position.wrapping_mul(axis.stride));
+    }
+    (place as usize, outside)
+}
+
+/// The same where an index below zero is out of range.
+#[inline(always)]
+fn place_inside<const N: usize, C: Index>(axes: [Axis; N], tuple: &[C; N]) -> (usize, bool) {
+    place_of(
+        axes,
+        tuple,
+        #[inline(always)]
+        |index, _| index.cast_unsigned(),
+    )
+}
+
 /// Something done with tuples of a length the compiler knows.
 trait Work: Sized {
     type Output;
@@ -46,15 +73,16 @@ impl Work for Decode<'_> {
             #[inline(always)]
             || {
                 for (out, tuple) in self.0.iter_mut().zip(tuples) {
-                    let (mut place, mut outside) = (0u64, false);
-                    for (index, axis) in tuple.iter().zip(axes) {
-                        let index = index.signed();
-                        let back = if index < 0 { axis.back } else { 0 };
-                        let position = index.cast_unsigned().wrapping_add(back);
-                        outside |= position >= axis.size;
-                        place = place.wrapping_add(position.wrapping_mul(axis.stride));
-                    }
-                    *out = if outside { OUTSIDE } else { place as usize };
+                    let (place, outside) = place_of(
+                        axes,
+                        tuple,
+                        #[inline(always)]
+                        |index, axis| {
+                            let back = if index < 0 { axis.back } else { 0 };
+                            index.cast_unsigned().wrapping_add(back)
+                        },
+                    );
+                    *out = if outside { OUTSIDE } else { place };
                 }
             },
         );
@@ -70,18 +98,6 @@ const FAR: usize = 2048;
 struct Pick<'o, T> {
     block: &'o [T],
     out: &'o mut [T],
-}
-
-/// The place of a tuple, and whether one of its indices is negative or out of range.
-#[inline(always)]
-fn place_inside<const N: usize, C: Index>(axes: [Axis; N], tuple: &[C; N]) -> (usize, bool) {
-    let (mut place, mut outside) = (0u64, false);
-    for (index, axis) in tuple.iter().zip(axes) {
-        let position = index.signed().cast_unsigned();
-        outside |= position >= axis.size;
-        place = place.wrapping_add(position.wrapping_mul(axis.stride));
-    }
-    (place as usize, outside)
 }
 
 impl<T: Clone> Pick<'_, T> {
