@@ -10,10 +10,15 @@ use super::{load, store};
 use crate::kernel::simd::narrower;
 
 /// Groups of `B` rows of `W` elements, in padded planes with rows `P` elements apart, under windows of `K` by `K`
-/// elements.
-pub(super) struct Same<'a, const K: usize, const B: usize, const P: usize, const W: usize>(
-    pub(super) Work<'a>,
-);
+/// elements, of which `V` vectors are computed at a time.
+pub(super) struct Same<
+    'a,
+    const K: usize,
+    const B: usize,
+    const P: usize,
+    const W: usize,
+    const V: usize = 1,
+>(pub(super) Work<'a>);
 
 /// A group of rows, and where it goes.
 struct Group<'a> {
@@ -21,22 +26,24 @@ struct Group<'a> {
     lines: &'a mut [f32],
 }
 
-impl<const K: usize, const B: usize, const P: usize, const W: usize> Same<'_, K, B, P, W> {
+impl<const K: usize, const B: usize, const P: usize, const W: usize, const V: usize>
+    Same<'_, K, B, P, W, V>
+{
     /// What is in front of the first row of a padded plane.
     const FRONT: usize = K / 2 * P + K / 2;
 
-    /// The columns that vectors begin at. The last one goes back to be full.
+    /// The columns that `V` vectors begin at. The last ones go back to be full.
     #[inline(always)]
     fn columns<S: Simd>(_: S) -> impl Iterator<Item = usize> {
-        let last = W.saturating_sub(S::F32_LANES);
-        (0..W).step_by(S::F32_LANES).map(move |at| at.min(last))
+        let last = W.saturating_sub(V * S::F32_LANES);
+        (0..W).step_by(V * S::F32_LANES).map(move |at| at.min(last))
     }
 
-    /// Lays out a vector of each row.
+    /// Lays out `V` vectors of each row.
     #[inline(always)]
     fn lay<S: Simd>(simd: S, group: &mut Group<'_>, at: usize) {
         let Group { rows, lines } = group;
-        let size = const { (B - 1) * P }.wrapping_add(S::F32_LANES);
+        let size = const { (B - 1) * P }.wrapping_add(V * S::F32_LANES);
         let lines = &mut lines[at..][..size];
         if W < S::F32_LANES {
             for (i, row) in rows.chunks_exact(W).enumerate().take(B) {
@@ -44,13 +51,15 @@ impl<const K: usize, const B: usize, const P: usize, const W: usize> Same<'_, K,
             }
             return;
         }
-        let rows = &rows[at..][..const { (B - 1) * W }.wrapping_add(S::F32_LANES)];
+        let rows = &rows[at..][..const { (B - 1) * W }.wrapping_add(V * S::F32_LANES)];
         for i in 0..B {
-            store(simd, lines, i * P, load(simd, rows, i * W));
+            for v in (0..V).map(|v| v * S::F32_LANES) {
+                store(simd, lines, i * P + v, load(simd, rows, i * W + v));
+            }
         }
     }
 
-    /// Computes a vector of windows of each of a group's rows, and lays out one of each of another group. Behind
+    /// Computes `V` vectors of windows of each of a group's rows, and lays out as many of another group. Behind
     /// the end of `out` nothing is written, behind that of the group what is to be written over.
     #[inline(always)]
     fn vector<S: Simd>(
@@ -62,17 +71,20 @@ impl<const K: usize, const B: usize, const P: usize, const W: usize> Same<'_, K,
         next: &mut Group<'_>,
     ) {
         Self::lay(simd, next, at);
-        let sums = sums::<S, K, B, 1, P>(simd, columns, &band[at..], filter);
-        let size = const { (B - 1) * W }.wrapping_add(S::F32_LANES);
+        let sums = sums::<S, K, B, 1, P, V>(simd, columns, &band[at..], filter);
+        let size = const { (B - 1) * W }.wrapping_add(V * S::F32_LANES);
         if W >= S::F32_LANES || out.len() >= size {
             let out = &mut out[at..][..size];
-            for (i, sum) in sums.into_iter().enumerate() {
-                store(simd, out, i * W, sum);
+            for (i, sums) in sums.into_iter().enumerate() {
+                for (v, sum) in sums.into_iter().enumerate() {
+                    store(simd, out, i * W + v * S::F32_LANES, sum);
+                }
             }
             return;
         }
-        for (row, sum) in out.chunks_exact_mut(W).zip(sums) {
-            simd.partial_store_f32s(row, sum);
+        // Rows shorter than a vector have one.
+        for (row, sums) in out.chunks_exact_mut(W).zip(sums) {
+            simd.partial_store_f32s(row, sums[0]);
         }
     }
 
@@ -86,7 +98,8 @@ impl<const K: usize, const B: usize, const P: usize, const W: usize> Same<'_, K,
         mut next: Group<'_>,
     ) {
         let half = S::F32_LANES / 2;
-        if W % S::F32_LANES == half
+        if V == 1
+            && W % S::F32_LANES == half
             && let Some(narrow) = narrower(simd)
         {
             // The last vector would be half full.
@@ -102,8 +115,8 @@ impl<const K: usize, const B: usize, const P: usize, const W: usize> Same<'_, K,
     }
 }
 
-impl<const K: usize, const B: usize, const P: usize, const W: usize> WithSimd
-    for Same<'_, K, B, P, W>
+impl<const K: usize, const B: usize, const P: usize, const W: usize, const V: usize> WithSimd
+    for Same<'_, K, B, P, W, V>
 {
     type Output = ();
 
