@@ -102,8 +102,10 @@ def machine(figures):
     facts = figures.machine
     if not facts:
         return []
+    probes = facts["probes"]
     rows = [
         ["processor", f"{facts['cpu']}, {facts['cpus']} CPUs"],
+        ["vectors", f"{probes[0]['lanes']} numbers of f32"],
         ["memory", f"{facts['memory'] / 2**30:.1f} GiB"],
         ["system", facts["system"]],
         ["ovir", f"commit {facts['commit']}"],
@@ -113,7 +115,6 @@ def machine(figures):
     ]
     lines = ["## Machine and versions", "", "| | |", "|---|---|"]
     lines += [f"| {name} | {value} |" for name, value in rows] + [""]
-    probes = facts["probes"]
     threads = lambda probe: f"{probe['threads']} thread{'s' * (probe['threads'] > 1)}"
     peaks = [f"{probe['gflops']:.0f} GFLOP/s on {threads(probe)}" for probe in probes]
     lines += [

@@ -231,14 +231,41 @@ impl<const R: usize, const P: usize, const WAY: u8> OnCodes for Rows<'_, '_, R, 
     }
 }
 
+/// The rows of half of eight: a tile with half of the registers that AVX-512 has.
+const FOUR: usize = 4;
+
+/// Eight rows with half of the registers that AVX-512 has: two tiles of [`FOUR`] and one vector at a time, so that
+/// no weight is made twice.
+struct Eight<'a, 'c, const WAY: u8>(Few<'a, 'c>);
+
+impl<const WAY: u8> OnCodes for Eight<'_, '_, WAY> {
+    #[inline(always)]
+    fn run<C: Known, S: Simd>(self, simd: S, code: C) {
+        let Self(mut few) = self;
+        debug_assert_eq!(height::<S>(), 6, "the registers of AVX2");
+        if height::<S>() != 6 {
+            return;
+        }
+        for start in few.columns.clone().step_by(few.b.width) {
+            few.vector::<C, S, 0, WAY>(simd, code, start);
+            few.vector::<C, S, 1, WAY>(simd, code, start);
+        }
+    }
+}
+
 impl Few<'_, '_> {
     /// Multiplies as many rows as [`Panels::multiplies_few`] says, or some tiles of them.
     pub(super) fn multiply(self) {
-        let tile = self.b.tile().rows;
-        if self.rows.len() <= tile {
+        let (rows, depth) = (self.rows.len(), Panels::rows(self.b));
+        let tile = self.b.multiplies_few(rows).unwrap_or(rows);
+        if rows <= tile {
             return self.of_a_tile();
         }
-        let depth = Panels::rows(self.b);
+        if tile == FOUR {
+            return for_way!(self.b.way, |WAY| self
+                .b
+                .dispatch(Eight::<'_, '_, WAY>(self)));
+        }
         // All rows are multiplied with two panels before the next: these stay in a near cache.
         for start in self.columns.clone().step_by(2 * self.b.width) {
             for first in self.rows.clone().step_by(tile) {
@@ -294,6 +321,64 @@ impl Few<'_, '_> {
                 write(simd, sums, out, self.add);
             }
         }
+    }
+
+    /// Vector `V` of the panel that begins with column `start`, for eight rows.
+    #[inline(always)]
+    fn vector<C: Known, S: Simd, const V: usize, const WAY: u8>(
+        &mut self,
+        simd: S,
+        code: C,
+        start: usize,
+    ) {
+        let panel = start / self.b.width;
+        let [start, end] = [V, V + 1].map(|v| self.columns.end.min(start + v * S::F32_LANES));
+        let at = start - self.origin..end - self.origin;
+        let sums = self.sums_of_eight::<C, S, V, WAY>(simd, code, panel);
+        for (row, sum) in (self.rows.start..).zip(sums.as_flattened()) {
+            let out = self.target.row(row, at.clone());
+            write(simd, std::array::from_ref(sum), out, self.add);
+        }
+    }
+
+    /// The sums of vector `V` of a panel, for the rows of two tiles.
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop)] // so that the sums stay in registers
+    fn sums_of_eight<C: Known, S: Simd, const V: usize, const WAY: u8>(
+        &self,
+        simd: S,
+        code: C,
+        panel: usize,
+    ) -> [[S::f32s; FOUR]; 2] {
+        let depth = Panels::rows(self.b);
+        let (all, _) = self.a.as_chunks::<FOUR>();
+        let (first, second) = all[..2 * depth].split_at(depth);
+        let mut sums = [[simd.splat_f32s(0.0); FOUR]; 2];
+        for terms in self.b.groups(0..depth) {
+            let lines = self.b.lines(panel, terms.clone());
+            let (zero, scale) = (lines.zero(simd), lines.scale(simd));
+            let line = C::CODE.bytes(2 * S::F32_LANES);
+            let rows = first[terms.clone()].iter().zip(&second[terms]);
+            for (line, (first, second)) in lines.codes.chunks_exact(line).zip(rows) {
+                let b = weights::<C, S, WAY>(simd, code, line, zero, scale)[V];
+                for r in 0..FOUR {
+                    let x = simd.splat_f32s(first[r]);
+                    sums[0][r] = <f32 as Lanes>::mul_add(simd, x, b, sums[0][r]);
+                }
+                for r in 0..FOUR {
+                    let x = simd.splat_f32s(second[r]);
+                    sums[1][r] = <f32 as Lanes>::mul_add(simd, x, b, sums[1][r]);
+                }
+            }
+        }
+        // A copy, as below.
+        let mut out = [[simd.splat_f32s(0.0); FOUR]; 2];
+        for i in 0..2 {
+            for r in 0..FOUR {
+                out[i][r] = sums[i][r];
+            }
+        }
+        out
     }
 
     /// The sums of the columns of some panels.

@@ -287,17 +287,16 @@ impl Panels<f32> for PackedNarrow {
         (codes.unwrap_or_default(), line)
     }
 
-    fn multiplies_few(&self, rows: usize) -> bool {
-        let tile = self.tile();
+    fn multiplies_few(&self, rows: usize) -> Option<usize> {
         // Rounding to `f16` takes as many instructions as all the rest, and registers that sums need.
         let fast = matches!(self.way, way::PLAIN | way::SCALED | way::SHIFTED);
-        // AVX-512, whose vectors are the longest, has registers for the sums of eight rows. AVX2 has for six,
-        // and widens once more for others what takes few instructions.
-        match rows {
-            0..=4 => true,
-            8 if tile.rows == 8 => true,
-            5..=12 => tile.rows == 6 && fast,
-            _ => false,
+        // AVX-512, whose vectors are the longest, has registers for the sums of eight rows. AVX2 has for six, and
+        // widens once more for others what takes few instructions, or for eight of one vector.
+        match (rows, self.tile().rows) {
+            (1..=4, _) | (8, 8) => Some(rows),
+            (5..=12, 6) if fast => Some(6),
+            (8, 6) => Some(4),
+            _ => None,
         }
     }
 

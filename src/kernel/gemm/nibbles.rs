@@ -123,8 +123,8 @@ impl Panels<f32> for Nibbles {
         }
     }
 
-    fn multiplies_few(&self, rows: usize) -> bool {
-        rows <= TileSize::of::<f32>(self.arch).rows
+    fn multiplies_few(&self, rows: usize) -> Option<usize> {
+        (rows <= TileSize::of::<f32>(self.arch).rows).then_some(rows)
     }
 
     fn multiply_few(

@@ -81,10 +81,10 @@ pub(crate) trait Panels<T>: Sync {
         (&[], 0)
     }
 
-    /// Whether products of so many rows are faster without panels. Sums do not depend on how threads share the
-    /// rows, for this is asked for all of them.
-    fn multiplies_few(&self, _rows: usize) -> bool {
-        false
+    /// Of how many rows tiles are, if products of so many rows are faster without panels. Sums do not depend on how
+    /// threads share the rows, for this is asked for all of them.
+    fn multiplies_few(&self, _rows: usize) -> Option<usize> {
+        None
     }
 
     /// Multiplies some rows of such a product with some columns. Of as many rows as a tile has, one tile after the

@@ -108,7 +108,9 @@ impl<T: Lanes> PackedLeft<T> {
     pub(super) fn for_arch(arch: Arch, matrix: Matrix<'_, T>) -> Option<Self> {
         let (rows, columns) = (matrix.rows, matrix.columns);
         let mut panels = Stored::new(arch, [rows, columns], rows * columns)?;
-        pack_left(arch, matrix, 0..rows, 0..columns, panels.data_mut(), true);
+        let height = TileSize::of::<T>(arch).along(rows);
+        let all = [0..rows, 0..columns];
+        pack_left(arch, matrix, all, height, panels.data_mut(), true);
         Some(Self { panels })
     }
 
@@ -190,12 +192,11 @@ impl<T: Lanes> PackedRight<T> {
 pub(super) fn pack_left<T: Lanes>(
     arch: Arch,
     matrix: Matrix<'_, T>,
-    rows: Range<usize>,
-    terms: Range<usize>,
+    [rows, terms]: [Range<usize>; 2],
+    height: usize,
     out: &mut [T],
     threads: bool,
 ) {
-    let height = TileSize::of::<T>(arch).rows;
     let depth = terms.len();
     if out.is_empty() {
         return;

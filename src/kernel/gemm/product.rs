@@ -54,6 +54,8 @@ struct Plan<'a, T> {
     b: Source<'a, T>,
     /// Terms that are added up at a time.
     terms: usize,
+    /// Whether the rows are so few that panels are not written.
+    few: bool,
     /// Columns whose panels are written before they are multiplied.
     strip: usize,
     /// Columns of the result.
@@ -138,8 +140,14 @@ pub(super) fn run<T: Lanes>(
         Right::Panels(panels) => tile.columns = panels.width(tile),
         Right::Matrix(_) => tile = tile.across(n),
     }
+    let terms = tile.terms(k);
+    let few = match (a, b) {
+        (Left::Matrix(_), Right::Panels(panels)) => panels.multiplies_few(m),
+        _ => None,
+    };
+    tile.rows = few.unwrap_or(tile.along(m));
     let whole = |columns: usize| (columns / tile.columns).max(1) * tile.columns;
-    let near = whole(NEAR / tile.terms(k)).min(whole(COLUMNS));
+    let near = whole(NEAR / terms).min(whole(COLUMNS));
     let in_pieces = |panels: &dyn Panels<T>| {
         k <= SHORT && panels.pieces(0..tile.columns.min(n), tile.lanes).is_some()
     };
@@ -156,7 +164,8 @@ pub(super) fn run<T: Lanes>(
                 Source::Panels(&matrix)
             }
         },
-        terms: tile.terms(k),
+        terms,
+        few: few.is_some(),
         // Panels that few rows are multiplied with stay in a near cache. So does one that is written just
         // before, where the rows are not so many that they come from far away for each.
         strip: match b {
@@ -221,8 +230,8 @@ impl<T: Lanes> Plan<'_, T> {
                     pack_left(
                         self.arch,
                         matrix,
-                        rows.clone(),
-                        terms.clone(),
+                        [rows.clone(), terms.clone()],
+                        self.tile.rows,
                         panels,
                         bands == 1 && threads > 1,
                     );
@@ -249,7 +258,7 @@ impl<T: Lanes> Plan<'_, T> {
         position: usize,
         [count, threads]: [usize; 2],
     ) {
-        let part = |part: Part<'_, T>| self.part(a, m, &terms, part);
+        let part = |part: Part<'_, T>| self.part(a, &terms, part);
         if threads == 1 {
             return part(Part::whole(c, m, self.n, position));
         }
@@ -267,12 +276,12 @@ impl<T: Lanes> Plan<'_, T> {
         }
     }
 
-    /// A part of a product of `m` rows, on this thread.
-    fn part(&self, a: Side<'_, T>, m: usize, terms: &Range<usize>, mut part: Part<'_, T>) {
+    /// A part of a product, on this thread.
+    fn part(&self, a: Side<'_, T>, terms: &Range<usize>, mut part: Part<'_, T>) {
         let columns = part.columns.clone();
         if let Source::Panels(panels) = self.b
             && *terms == (0..self.k())
-            && panels.multiplies_few(m)
+            && self.few
         {
             let (a, rows) = (&a.data[part.rows.start * self.k()..], part.rows.len());
             let (target, add) = (&mut part.target, self.how.accumulate);
@@ -408,6 +417,7 @@ impl<T: Lanes> Plan<'_, T> {
             };
             let block = Block {
                 a,
+                height: self.tile.rows,
                 rows: from..all.end.min(from + rows),
                 b,
                 columns: columns.start - b_start..columns.end - b_start,

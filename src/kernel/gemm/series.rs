@@ -114,6 +114,7 @@ impl PackedSeries {
                     depth: self.columns,
                     first: 0,
                 },
+                height,
                 rows: 0..count,
                 b: Strip::Packed(
                     Side {

@@ -33,6 +33,13 @@ impl TileSize {
         }
     }
 
+    /// The rows of a tile of so many: as many tiles as these need, one as high as the other. The last would often
+    /// have few sums, which wait for each other.
+    pub(super) fn along(self, rows: usize) -> usize {
+        let tiles = rows.div_ceil(self.rows).max(1);
+        rows.div_ceil(tiles).max(1)
+    }
+
     /// How many of all terms are added up at a time: not so many that what a tile reads is far away, nor
     /// so few that the result is read and written too often.
     pub(super) fn terms(self, all: usize) -> usize {

@@ -8,7 +8,7 @@ use super::ahead::{Ahead, Next, TERMS, soon};
 use super::band::{Band, Beside};
 use super::lanes::Lanes;
 use super::pieces::{Pieces, by_line};
-use super::size::{height, many_registers, rows};
+use super::size::{many_registers, rows};
 use super::target::{Target, put_whole, write};
 use crate::kernel::simd::{is_amd, prefetch};
 
@@ -73,6 +73,8 @@ impl<'a, T> From<Strip<'a, T>> for Columns<'a, T> {
 pub(super) struct Block<'a, 'c, T> {
     /// Panels of the left side.
     pub(super) a: Side<'a, T>,
+    /// The rows of such a panel, and of a tile.
+    pub(super) height: usize,
     /// Rows of the left side; the first begins a panel.
     pub(super) rows: Range<usize>,
     /// The right side.
@@ -98,6 +100,7 @@ impl<T: Lanes> WithSimd for Block<'_, '_, T> {
     fn with_simd<S: Simd>(self, simd: S) {
         let Self {
             a,
+            height,
             rows,
             b,
             columns,
@@ -109,6 +112,7 @@ impl<T: Lanes> WithSimd for Block<'_, '_, T> {
         } = self;
         let mut tiles = Tiles {
             a,
+            height,
             rows,
             columns: columns.clone(),
             size,
@@ -127,7 +131,7 @@ impl<T: Lanes> WithSimd for Block<'_, '_, T> {
             && match strip {
                 Strip::Lines(..) => true,
                 // Few rows wait for panels from far away, which tiles above each other ask for.
-                Strip::Packed(..) => tiles.rows.len() > 2 * height::<S>(),
+                Strip::Packed(..) => tiles.rows.len() > 2 * height,
                 Strip::Pieces(..) => false,
             };
         let across = match by_rows {
@@ -166,6 +170,7 @@ impl<T: Lanes> WithSimd for Block<'_, '_, T> {
 /// The tiles of a block.
 struct Tiles<'a, 't, 'c, T> {
     a: Side<'a, T>,
+    height: usize,
     rows: Range<usize>,
     columns: Range<usize>,
     /// The columns of a panel.
@@ -180,20 +185,20 @@ impl<'c, T: Lanes> Tiles<'_, '_, 'c, T> {
     /// How what is read `after` a panel is shared by the tiles above each other.
     #[inline(always)]
     fn next<'n, S: Simd>(&self, after: (&'n [T], usize)) -> Next<'n, T> {
-        let tiles = self.rows.len().div_ceil(height::<S>());
+        let tiles = self.rows.len().div_ceil(self.height);
         let vectors = self.size / T::lanes::<S>();
         Next::new(after, tiles, [self.terms, self.size, vectors])
     }
 
     /// The tile `i` of those that start with column `j`, and its rows.
     #[inline(always)]
-    fn tile<'n, S: Simd>(
+    fn tile<'n>(
         &'n mut self,
         i: usize,
         j: usize,
         next: &Next<'n, T>,
     ) -> (Tile<'n, 'n, 'c, T>, usize) {
-        let height = height::<S>();
+        let height = self.height;
         let rows = (self.rows.len() - i * height).min(height);
         let tile = Tile {
             a: self.a.panel(self.rows.start + i * height, rows, self.terms),
@@ -238,12 +243,12 @@ impl<'c, T: Lanes> Tiles<'_, '_, 'c, T> {
                 let lines = lines.chunks(*stride);
                 let done = match size / T::lanes::<S>() {
                     3 if many_registers::<S>() && width == size => {
-                        let (tile, rows) = self.tile::<S>(0, j, &next);
+                        let (tile, rows) = self.tile(0, j, &next);
                         tile.of_lines::<S, 3>(simd, rows, by_line(lines), panel);
                         true
                     }
                     2 if width == size => {
-                        let (tile, rows) = self.tile::<S>(0, j, &next);
+                        let (tile, rows) = self.tile(0, j, &next);
                         tile.of_lines::<S, 2>(simd, rows, by_line(lines), panel);
                         true
                     }
@@ -258,7 +263,7 @@ impl<'c, T: Lanes> Tiles<'_, '_, 'c, T> {
             }
             Strip::Pieces(pieces, panel) => {
                 let next = self.next::<S>((&[], 0));
-                let (tile, rows) = self.tile::<S>(0, j, &next);
+                let (tile, rows) = self.tile(0, j, &next);
                 match size / T::lanes::<S>() {
                     2 => tile.of_lines::<S, 2>(simd, rows, pieces.terms::<S, 2>(simd), panel),
                     _ if many_registers::<S>() => {
@@ -283,8 +288,8 @@ impl<'c, T: Lanes> Tiles<'_, '_, 'c, T> {
     ) {
         let next = self.next::<S>(after);
         let vectors = self.size / T::lanes::<S>();
-        for i in usize::from(done)..self.rows.len().div_ceil(height::<S>()) {
-            let (tile, rows) = self.tile::<S>(i, j, &next);
+        for i in usize::from(done)..self.rows.len().div_ceil(self.height) {
+            let (tile, rows) = self.tile(i, j, &next);
             match tile.width.div_ceil(T::lanes::<S>()) {
                 1 => tile.of_rows::<S, 1>(simd, rows, panel, vectors),
                 2 => tile.of_rows::<S, 2>(simd, rows, panel, vectors),
@@ -298,7 +303,7 @@ impl<'c, T: Lanes> Tiles<'_, '_, 'c, T> {
     /// `done`: what holds for all tiles of some rows is asked once.
     #[inline(always)]
     fn bands<S: Simd>(&mut self, simd: S, done: bool, columns: Range<usize>, right: Beside<T>) {
-        let height = height::<S>();
+        let height = self.height;
         let column = self.origin[1] + columns.start - self.columns.start;
         let first = if done { height } else { 0 };
         for row in (first..self.rows.len()).step_by(height) {

@@ -76,19 +76,20 @@ pub(crate) fn product_turned<T: Lanes>(
         (ends[0], part)
     });
     let mut parts: SmallVec<[(usize, &mut [T]); 16]> = parts.collect();
+    let terms = tile.terms(k);
+    let tall = tile.along(n);
     with_scratch(n * k, |panels: &mut [T]| {
         let write = |(i, panel): (usize, &mut [T])| {
-            let start = i * tile.rows;
-            let columns = start..n.min(start + tile.rows);
+            let start = i * tall;
+            let columns = start..n.min(start + tall);
             b.write(0..k, columns.clone(), columns.len(), panel);
         };
         if threads > 1 && panels.len() > MUCH {
-            let panels = panels.par_chunks_mut(tile.rows * k).enumerate();
+            let panels = panels.par_chunks_mut(tall * k).enumerate();
             panels.for_each(write);
         } else {
-            panels.chunks_mut(tile.rows * k).enumerate().for_each(write);
+            panels.chunks_mut(tall * k).enumerate().for_each(write);
         }
-        let terms = tile.terms(k);
         let panels = &*panels;
         let part = |&mut (first_row, ref mut c): &mut (usize, &mut [T])| {
             let height = c.len() / n;
@@ -100,6 +101,7 @@ pub(crate) fn product_turned<T: Lanes>(
                             depth: k,
                             first,
                         },
+                        height: tall,
                         rows: 0..n,
                         b: Strip::Packed(
                             Side {
