@@ -250,8 +250,8 @@ impl Ready<'_> {
 }
 
 impl Work<'_> {
-    /// Whether two vectors of four rows are faster than one of seven rows. They are as wide as their rows by many
-    /// taps, and where registers hold so few sums: seven of them wait for each other.
+    /// Whether two vectors of four rows are faster than one of seven, whose sums wait for each other: by many taps,
+    /// and where vectors are so short that two of them do not reach beyond a row.
     fn shallow<const K: usize>(&self) -> bool {
         let few = match self.padded.arch {
             #[cfg(target_arch = "x86_64")]

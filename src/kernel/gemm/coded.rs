@@ -231,11 +231,11 @@ impl<const R: usize, const P: usize, const WAY: u8> OnCodes for Rows<'_, '_, R, 
     }
 }
 
-/// The rows of half of eight: a tile with half of the registers that AVX-512 has.
+/// The rows of a tile of which two are multiplied at the same time.
 const FOUR: usize = 4;
 
-/// Eight rows with half of the registers that AVX-512 has: two tiles of [`FOUR`] and one vector at a time, so that
-/// no weight is made twice.
+/// Eight rows with half of the registers that AVX-512 has: two tiles of [`FOUR`] and one vector of a panel at a
+/// time, so that no weight is made twice.
 struct Eight<'a, 'c, const WAY: u8>(Few<'a, 'c>);
 
 impl<const WAY: u8> OnCodes for Eight<'_, '_, WAY> {
@@ -262,9 +262,9 @@ impl Few<'_, '_> {
             return self.of_a_tile();
         }
         if tile == FOUR {
-            return for_way!(self.b.way, |WAY| self
-                .b
-                .dispatch(Eight::<'_, '_, WAY>(self)));
+            return for_way!(self.b.way, |WAY| {
+                self.b.dispatch(Eight::<'_, '_, WAY>(self));
+            });
         }
         // All rows are multiplied with two panels before the next: these stay in a near cache.
         for start in self.columns.clone().step_by(2 * self.b.width) {
