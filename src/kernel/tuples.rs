@@ -19,39 +19,53 @@ pub(crate) struct Tuples<'a> {
     from_end: bool,
 }
 
-/// What an index of an axis means.
+/// What an index of an axis means. None of these numbers has more than 32 bits.
 #[derive(Clone, Copy)]
 struct Axis {
-    size: u64,
+    /// The last position, -1 if there is none.
+    last: i64,
     stride: u64,
-    /// What is added to negative ones.
-    back: u64,
+    /// What is added to negative indices.
+    back: i64,
 }
 
-/// The place of a tuple, and whether one of its indices is out of range, whose positions are as told.
+/// Where the sign of an index is.
+const SIGN: u32 = i64::BITS - 1;
+
+/// The bits that positions and strides have.
+const LOW: u64 = u32::MAX as u64;
+
+/// The place of a tuple, and a number below zero if one of its indices is out of range, whose positions are as
+/// told. Nothing is compared, and products are those of 32 bits, which vectors have.
 #[inline(always)]
 fn place_of<const N: usize, C: Index>(
     axes: [Axis; N],
     tuple: &[C; N],
-    position: impl Fn(i64, Axis) -> u64,
-) -> (usize, bool) {
-    let (mut place, mut outside) = (0u64, false);
-    for (index, axis) in tuple.iter().zip(axes) {
+    position: impl Fn(i64, Axis) -> i64,
+) -> (usize, i64) {
+    let (mut place, mut outside) = (0u64, 0);
+    for (i, (index, axis)) in tuple.iter().zip(axes).enumerate() {
         let position = position(index.signed(), axis);
-        outside |= position >= axis.size;
-        place = place.wrapping_add(position.wrapping_mul(axis.stride));
+        outside |= position | axis.last.wrapping_sub(position);
+        let position = position.cast_unsigned();
+        // Along the last axis places follow each other.
+        let before = match i + 1 {
+            last if last == N => position,
+            _ => (position & LOW).wrapping_mul(axis.stride & LOW),
+        };
+        place = place.wrapping_add(before);
     }
     (place as usize, outside)
 }
 
 /// The same where an index below zero is out of range.
 #[inline(always)]
-fn place_inside<const N: usize, C: Index>(axes: [Axis; N], tuple: &[C; N]) -> (usize, bool) {
+fn place_inside<const N: usize, C: Index>(axes: [Axis; N], tuple: &[C; N]) -> (usize, i64) {
     place_of(
         axes,
         tuple,
         #[inline(always)]
-        |index, _| index.cast_unsigned(),
+        |index, _| index,
     )
 }
 
@@ -77,12 +91,9 @@ impl Work for Decode<'_> {
                         axes,
                         tuple,
                         #[inline(always)]
-                        |index, axis| {
-                            let back = if index < 0 { axis.back } else { 0 };
-                            index.cast_unsigned().wrapping_add(back)
-                        },
+                        |index, axis| index.wrapping_add(axis.back & (index >> SIGN)),
                     );
-                    *out = if outside { OUTSIDE } else { place };
+                    *out = if outside < 0 { OUTSIDE } else { place };
                 }
             },
         );
@@ -101,25 +112,21 @@ struct Pick<'o, T> {
 }
 
 impl<T: Clone> Pick<'_, T> {
-    /// Finds the places of some tuples and asks for the elements there; whether all are inside.
+    /// Finds the places of some tuples; whether all are inside.
     #[inline(always)]
-    fn ask<const N: usize, C: Index>(
-        &self,
+    fn find<const N: usize, C: Index>(
         axes: [Axis; N],
         tuples: &[[C; N]; SOME],
         places: &mut [usize; SOME],
     ) -> bool {
         prefetch_after(tuples, FAR);
-        let mut any_outside = false;
+        let mut any_outside = 0;
         for (to, tuple) in places.iter_mut().zip(tuples) {
             let (place, outside) = place_inside(axes, tuple);
             any_outside |= outside;
             *to = place;
         }
-        for &place in &*places {
-            prefetch(self.block.as_ptr(), place);
-        }
-        !any_outside
+        any_outside >= 0
     }
 
     #[inline(always)]
@@ -127,28 +134,31 @@ impl<T: Clone> Pick<'_, T> {
         let out = std::mem::take(&mut self.out);
         let (all, rest) = tuples[..out.len()].as_chunks::<SOME>();
         let (outs, last) = out.as_chunks_mut::<SOME>();
-        let mut places = [[0; SOME]; 2];
+        let [these, next] = &mut [[0; SOME]; 2];
+        let (mut these, mut next) = (these, next);
         let mut inside = all
             .first()
-            .is_none_or(|tuples| self.ask(axes, tuples, &mut places[0]));
+            .is_none_or(|tuples| Self::find(axes, tuples, these));
         for (i, out) in outs.iter_mut().enumerate() {
             if !inside {
                 return i * SOME;
             }
             inside = all
                 .get(i + 1)
-                .is_none_or(|tuples| self.ask(axes, tuples, &mut places[(i + 1) % 2]));
-            for (out, &place) in out.iter_mut().zip(&places[i % 2]) {
+                .is_none_or(|tuples| Self::find(axes, tuples, next));
+            for ((out, &place), &later) in out.iter_mut().zip(&*these).zip(&*next) {
+                prefetch(self.block.as_ptr(), later);
                 let Some(element) = self.block.get(place) else {
                     return i * SOME;
                 };
                 out.clone_from(element);
             }
+            std::mem::swap(&mut these, &mut next);
         }
         let mut done = outs.len() * SOME;
         for (out, tuple) in last.iter_mut().zip(rest) {
             let (place, outside) = place_inside(axes, tuple);
-            let element = self.block.get(place).filter(|_| !outside);
+            let element = self.block.get(place).filter(|_| outside >= 0);
             let Some(element) = element else { break };
             out.clone_from(element);
             done += 1;
@@ -221,11 +231,19 @@ impl<'a> Tuples<'a> {
         }
     }
 
-    /// Works on indices where they stand, if they are of this very type and make short tuples.
+    /// Works on indices where they stand, if they are of this very type and make short tuples, for axes of few
+    /// elements.
     fn native<C: Index + Compute, W: Work>(&self, start: usize, work: W) -> Result<W::Output, W> {
         let Some(indices) = C::native(self.indices.element_type(), self.indices.bytes()) else {
             return Err(work);
         };
+        if !self
+            .axes
+            .iter()
+            .all(|&(size, stride)| size.max(stride) as u64 <= LOW)
+        {
+            return Err(work);
+        }
         match self.axes.len() {
             1 => Ok(work.on(self.fixed::<1>(), indices[start..].as_chunks().0)),
             2 => Ok(work.on(self.fixed::<2>(), indices[start * 2..].as_chunks().0)),
@@ -239,11 +257,12 @@ impl<'a> Tuples<'a> {
     fn fixed<const N: usize>(&self) -> [Axis; N] {
         array::from_fn(|i| {
             let (size, stride) = self.axes[i];
-            let back = if self.from_end { size } else { 0 };
+            // As `native` looked at, both are small.
+            let size = size as i64;
             Axis {
-                size: size as u64,
+                last: size - 1,
                 stride: stride as u64,
-                back: back as u64,
+                back: if self.from_end { size } else { 0 },
             }
         })
     }
@@ -347,6 +366,76 @@ mod tests {
                         assert_eq!(*out, block[(row * 7 + column) as usize]);
                     }
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn places_as_they_are_defined() {
+        let last = i64::from(u32::MAX);
+        for sizes in [
+            &[7][..],
+            &[0],
+            &[1 << 31, 1],
+            &[5, 1 << 33],
+            &[1 << 33, 3],
+            &[4, 0],
+            &[3, 5, 7],
+            &[2, 3, 5, 70_000],
+            &[2, 3, 4, 5, 6],
+        ] {
+            let len = sizes.len();
+            let extremes = [i64::MIN, i64::MIN + 1, i64::MAX, -last - 1, last, last + 1];
+            let near = |&size: &usize| {
+                let size = size as i64;
+                [0, -1, size / 2, size - 1, size, -size, -size - 1]
+            };
+            let some: Vec<i64> = sizes.iter().flat_map(near).chain(extremes).collect();
+            // Each axis takes each of these while the others stay inside, or do not.
+            let tuples: Vec<i64> = (0..3 * len * some.len())
+                .flat_map(|i| (0..len).map(move |axis| (i, axis)))
+                .map(|(i, axis)| match i % len == axis || i % 3 == 0 {
+                    true => some[(i / len + axis) % some.len()],
+                    false => i as i64 % sizes[axis].max(1) as i64,
+                })
+                .collect();
+            for from_end in [true, false] {
+                let defined = |tuple: &[i64]| {
+                    tuple
+                        .iter()
+                        .zip(sizes)
+                        .try_fold(0, |place, (&index, &size)| {
+                            let (index, size) = (i128::from(index), size as i128);
+                            let back = if from_end && index < 0 { size } else { 0 };
+                            let inside = (0..size).contains(&(index + back));
+                            inside.then_some(place * size + index + back)
+                        })
+                };
+                let expected: Vec<usize> = tuples
+                    .chunks(len)
+                    .map(|tuple| defined(tuple).map_or(OUTSIDE, |place| place as usize))
+                    .collect();
+                let check = |indices: &Tensor, expected: &[usize]| {
+                    let mut found = vec![1; expected.len()];
+                    Tuples::new(indices, sizes, from_end).places(0, &mut found);
+                    assert_eq!(found, expected, "{sizes:?} {from_end}");
+                };
+                let count = expected.len();
+                check(
+                    &Tensor::new([count, len], &tuples).expect("a tensor"),
+                    &expected,
+                );
+                let narrow = |tuple: &[i64]| -> Option<Vec<i32>> {
+                    tuple.iter().map(|&index| index.try_into().ok()).collect()
+                };
+                let (narrow, expected): (Vec<_>, Vec<_>) = tuples
+                    .chunks(len)
+                    .zip(&expected)
+                    .filter_map(|(tuple, &place)| Some((narrow(tuple)?, place)))
+                    .unzip();
+                assert!(!narrow.is_empty());
+                let narrow = Tensor::new([narrow.len(), len], &narrow.concat());
+                check(&narrow.expect("a tensor"), &expected);
             }
         }
     }
