@@ -369,12 +369,12 @@ impl<'t, T: Lanes> Tile<'_, 't, '_, T> {
             let (all_b, rest_b) = b.as_chunks::<N>().0.as_chunks::<TERMS>();
             if R == 1 && is_amd() {
                 // One row waits for memory, which a processor of AMD brings as fast as it can by itself.
-                add_terms::<T, S, R, N, false, false>(simd, all_a, all_b, ahead, &mut sums);
+                sums = sums_of_few(simd, all_a, all_b);
             } else if many_registers::<S>() {
-                add_terms::<T, S, R, N, true, true>(simd, all_a, all_b, ahead, &mut sums);
+                add_terms::<T, S, R, N, true>(simd, all_a, all_b, ahead, &mut sums);
             } else {
                 // Panels of few vectors are in the first cache, or come there by themselves.
-                add_terms::<T, S, R, N, true, false>(simd, all_a, all_b, ahead, &mut sums);
+                add_terms::<T, S, R, N, false>(simd, all_a, all_b, ahead, &mut sums);
             }
             (a, b) = (rest_a, rest_b.as_flattened());
         }
@@ -445,17 +445,10 @@ fn put<T: Lanes, S: Simd, const N: usize, const R: usize>(
 }
 
 /// Adds the products of several terms at a time, so that there is little else to do but to multiply and to
-/// add: on processors whose threads share a core, every instruction costs. Where they are to be asked for,
-/// panels are, before they are read, the next ones (`AHEAD`) and these (`SOON`).
+/// add: on processors whose threads share a core, every instruction costs. The next panels are asked for before
+/// they are read, and these if that is to be (`SOON`).
 #[inline(always)]
-fn add_terms<
-    T: Lanes,
-    S: Simd,
-    const R: usize,
-    const N: usize,
-    const AHEAD: bool,
-    const SOON: bool,
->(
+fn add_terms<T: Lanes, S: Simd, const R: usize, const N: usize, const SOON: bool>(
     simd: S,
     a: &[[[T; R]; TERMS]],
     b: &[[[T::Vector<S>; N]; TERMS]],
@@ -463,9 +456,7 @@ fn add_terms<
     sums: &mut [[T::Vector<S>; N]; R],
 ) {
     for (a, b) in a.iter().zip(b) {
-        if AHEAD {
-            ahead.ask::<N>();
-        }
+        ahead.ask::<N>();
         if SOON {
             soon(a);
         }
@@ -476,6 +467,30 @@ fn add_terms<
             add_term(simd, a, b, sums);
         }
     }
+}
+
+/// The sums of few rows, which would wait for themselves: every second term goes to sums of its own.
+#[inline(always)]
+#[allow(clippy::needless_range_loop)] // so that the sums stay in registers
+fn sums_of_few<T: Lanes, S: Simd, const R: usize, const N: usize>(
+    simd: S,
+    a: &[[[T; R]; TERMS]],
+    b: &[[[T::Vector<S>; N]; TERMS]],
+) -> [[T::Vector<S>; N]; R] {
+    let zero = [[T::splat(simd, T::zeroed()); N]; R];
+    let (mut even, mut odd) = (zero, zero);
+    for (a, b) in a.iter().zip(b) {
+        for l in (0..TERMS).step_by(2) {
+            add_term(simd, &a[l], &b[l], &mut even);
+            add_term(simd, &a[l + 1], &b[l + 1], &mut odd);
+        }
+    }
+    for i in 0..R {
+        for v in 0..N {
+            even[i][v] = T::add_vectors(simd, even[i][v], odd[i][v]);
+        }
+    }
+    even
 }
 
 /// Adds the products of a term: of an element for each row and a few vectors.
