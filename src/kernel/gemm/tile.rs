@@ -367,8 +367,9 @@ impl<'t, T: Lanes> Tile<'_, 't, '_, T> {
         if vectors == N {
             let (all_a, rest_a) = a.as_chunks::<TERMS>();
             let (all_b, rest_b) = b.as_chunks::<N>().0.as_chunks::<TERMS>();
-            if R == 1 && is_amd() {
-                // One row waits for memory, which a processor of AMD brings as fast as it can by itself.
+            if R == 1 && T::lanes::<S>() > 1 && is_amd() {
+                // One row waits for memory, which a processor of AMD brings as fast as it can by itself. Without
+                // vectors sums are the same on all machines.
                 sums = sums_of_few(simd, all_a, all_b);
             } else if many_registers::<S>() {
                 add_terms::<T, S, R, N, true>(simd, all_a, all_b, ahead, &mut sums);
