@@ -7,7 +7,7 @@ use pulp::Arch;
 use super::scatter_group::TOGETHER;
 use crate::tensor::simd::machine;
 
-/// Places that are looked at in one vector.
+/// Places that are looked at in one vector, at most.
 const LANES: usize = 16;
 
 /// Room for all that are found, and for a vector after these.
@@ -16,7 +16,7 @@ const ROOM: usize = TOGETHER + LANES;
 /// Whether this machine has vectors that do it.
 pub(super) fn finds_in_vectors() -> bool {
     #[cfg(target_arch = "x86_64")]
-    let finds = matches!(machine(), Arch::V4(_));
+    let finds = matches!(machine(), Arch::V3(_) | Arch::V4(_));
     #[cfg(not(target_arch = "x86_64"))]
     let finds = false;
     finds
@@ -55,6 +55,11 @@ impl Own {
                 #[inline(always)]
                 || x86::find(simd, self, places, own),
             ),
+            #[cfg(target_arch = "x86_64")]
+            Arch::V3(simd) => simd.vectorize(
+                #[inline(always)]
+                || x86::find_by_table(simd, self, places, own),
+            ),
             _ => self.find_each(0, places, own),
         }
     }
@@ -83,7 +88,7 @@ mod x86 {
     use std::ops::Range;
 
     use bytemuck::must_cast;
-    use pulp::x86::V4;
+    use pulp::x86::{V3, V4};
 
     use super::{LANES, Own};
 
@@ -117,11 +122,59 @@ mod x86 {
         found.count = count;
         found.find_each(vectors.len() * LANES, places, own);
     }
+
+    /// The elements of a vector without AVX-512.
+    const FEW: usize = 8;
+
+    /// For each mask of lanes, those that are in it, one after another.
+    static PACKED: [[u8; FEW]; 256] = {
+        let (mut all, mut mask) = ([[0; FEW]; 256], 0);
+        while mask < 256 {
+            let (mut count, mut lane) = (0, 0);
+            while lane < FEW {
+                if mask >> lane & 1 == 1 {
+                    all[mask][count] = lane as u8;
+                    count += 1;
+                }
+                lane += 1;
+            }
+            mask += 1;
+        }
+        all
+    };
+
+    /// As [`find`], by permutations that a table has: AVX2 packs nothing itself.
+    #[inline(always)]
+    pub(super) fn find_by_table(simd: V3, found: &mut Own, places: &[u32], own: Range<u32>) {
+        let (avx, avx2) = (simd.avx, simd.avx2);
+        let (vectors, _) = places.as_chunks::<FEW>();
+        let [start, len] = [own.start, own.end - own.start].map(|x| must_cast([x; FEW]));
+        let mut updates = must_cast(COUNTED.as_chunks::<FEW>().0[0]);
+        let mut count = 0;
+        for &places in vectors {
+            let at = avx2._mm256_sub_epi32(must_cast(places), start);
+            let others = avx2._mm256_cmpeq_epi32(avx2._mm256_max_epu32(at, len), at);
+            let mine = !(avx._mm256_movemask_ps(must_cast(others)) as u8);
+            let lanes = [u64::from_le_bytes(PACKED[usize::from(mine)]), 0];
+            let lanes = avx2._mm256_cvtepu8_epi32(must_cast(lanes));
+            let packed = [at, updates].map(
+                #[inline(always)]
+                |all| must_cast::<_, [u32; FEW]>(avx2._mm256_permutevar8x32_epi32(all, lanes)),
+            );
+            found.places[count..][..FEW].copy_from_slice(&packed[0]);
+            found.updates[count..][..FEW].copy_from_slice(&packed[1]);
+            count += mine.count_ones() as usize;
+            updates = avx2._mm256_add_epi32(updates, must_cast([FEW as u32; FEW]));
+        }
+        found.count = count;
+        found.find_each(vectors.len() * FEW, places, own);
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tensor::simd::machines;
 
     #[test]
     fn all_that_go_to_a_part_are_found_in_order() {
@@ -142,7 +195,7 @@ mod tests {
                     .filter(|&i| own.contains(&places[i]))
                     .map(|i| ((places[i] - own.start) as usize, i))
                     .collect();
-                for arch in [machine(), Arch::Scalar] {
+                for arch in machines() {
                     let mut found = Own::none();
                     found.find_on(arch, &places, own.clone());
                     assert_eq!(

@@ -36,6 +36,20 @@ pub(crate) fn machine() -> Arch {
     *MACHINE
 }
 
+/// Every set of vectors that this machine has.
+#[cfg(test)]
+pub(crate) fn machines() -> Vec<Arch> {
+    let mut all = vec![Arch::Scalar];
+    #[cfg(target_arch = "x86_64")]
+    {
+        all.extend(pulp::x86::V3::try_new().map(Arch::V3));
+        all.extend(pulp::x86::V4::try_new().map(Arch::V4));
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    all.push(Arch::new());
+    all
+}
+
 /// Calls `f` compiled for the widest vectors this machine has (AVX-512, AVX2 with FMA, NEON). What
 /// `f` calls must be inlined into it to profit; a call costs about a nanosecond, so that blocks of
 /// elements are worth one, elements are not.

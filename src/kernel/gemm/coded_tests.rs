@@ -5,9 +5,9 @@ use half::f16;
 use super::*;
 use crate::kernel::gemm::operand::{How, Right};
 use crate::kernel::gemm::product::run;
-use crate::kernel::gemm::tests::machines;
 use crate::kernel::gemm::{Compressed, Matrix};
 use crate::tensor::convert::{Compute, from_codes, narrow};
+use crate::tensor::simd::machines;
 use crate::tensor::{ElementType, Shape, Tensor};
 
 /// As many rows as two tiles have and one more, and columns that do not fill the last of several panels.

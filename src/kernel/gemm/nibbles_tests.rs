@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::kernel::gemm::PackedNarrow;
-use crate::kernel::gemm::tests::machines;
 use crate::tensor::Shape;
 use crate::tensor::convert::from_codes;
+use crate::tensor::simd::machines;
 
 #[test]
 fn panels_are_those_of_packed_weights() {

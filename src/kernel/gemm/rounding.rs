@@ -136,9 +136,9 @@ mod tests {
     use super::*;
     use crate::kernel::gemm::coded::{OnCodes, With};
     use crate::kernel::gemm::lanes::Lanes;
-    use crate::kernel::gemm::tests::machines;
     use crate::kernel::gemm::widen::{Float16, Known};
     use crate::kernel::simd::Converting;
+    use crate::tensor::simd::machines;
 
     /// Rounds numbers, or integers times a scale.
     struct Round<'a>(Option<f32>, &'a mut [f32]);

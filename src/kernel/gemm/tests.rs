@@ -7,6 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::tensor::ElementType;
+use crate::tensor::simd::machines;
 
 fn numbers(count: usize, seed: usize) -> Vec<f64> {
     (0..count)
@@ -103,19 +104,6 @@ fn integers_wrap() {
     let mut c = [0];
     i64::product(Matrix::new(&a, 1, 3), Matrix::new(&a, 3, 1), &mut c, false);
     assert_eq!(c, [1 + 4 + 9]);
-}
-
-/// Every set of vectors that this machine has.
-pub(super) fn machines() -> Vec<Arch> {
-    let mut all = vec![Arch::Scalar];
-    #[cfg(target_arch = "x86_64")]
-    {
-        all.extend(pulp::x86::V3::try_new().map(Arch::V3));
-        all.extend(pulp::x86::V4::try_new().map(Arch::V4));
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    all.push(Arch::new());
-    all
 }
 
 /// A matrix seen through [`Panels`] only, and where its rows begin if they lie in pieces.

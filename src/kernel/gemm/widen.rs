@@ -277,8 +277,8 @@ mod x86 {
 mod tests {
     use super::*;
     use crate::kernel::gemm::coded::{OnCodes, With};
-    use crate::kernel::gemm::tests::machines;
     use crate::kernel::simd::Converting;
+    use crate::tensor::simd::machines;
 
     struct Widen<'a>(&'a [u8], &'a mut [f32]);
 

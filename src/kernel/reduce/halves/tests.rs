@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::super::sums::Sum;
 use super::*;
+use crate::tensor::simd::machines;
 
 /// The bits of numbers with exponents of a range.
 fn bits(range: std::ops::RangeInclusive<u16>) -> impl Strategy<Value = u16> {
@@ -27,17 +28,12 @@ fn units(half: f16) -> i64 {
 
 /// What each way that this machine knows adds to the accumulators.
 fn ways(acc: &[f64], data: &[f16], stride: Option<usize>) -> Vec<Vec<f64>> {
-    let machines = [machine(), Arch::Scalar];
-    #[cfg(target_arch = "x86_64")]
-    let machines = machines
-        .into_iter()
-        .chain(pulp::x86::V3::try_new().map(Arch::V3));
     let way = |arch: Arch| {
         let mut acc = acc.to_vec();
         work_on::<{ u16::MAX }>(arch, &mut acc, data, stride);
         acc
     };
-    machines.into_iter().map(way).collect()
+    machines().into_iter().map(way).collect()
 }
 
 fn exactly(sums: &[f64], expected: &[i64]) -> bool {
