@@ -6,6 +6,7 @@ use pulp::{Arch, Simd, WithSimd};
 
 use super::Matrix;
 use super::lanes::{Lanes, dispatch};
+use super::size::many_registers;
 use super::target::Target;
 use crate::kernel::scratch::with_scratch;
 use crate::kernel::simd::prefetch;
@@ -18,6 +19,18 @@ const NEAR: usize = 1 << 13;
 
 /// Sums of a product of one row and one column: one alone would wait for itself.
 const SUMS_OF_ONE: usize = 4;
+
+/// Rows whose sums are made together.
+const MOST_ROWS: usize = 8;
+
+/// Lines that are added at a time.
+const LINES: usize = 8;
+
+/// And at most, where they do not share places in the nearest cache, which has eight of each or a few more.
+const MOST_LINES: usize = 16;
+
+/// Bytes from one line to the next whose multiples they share places at.
+const SAME_PLACE: usize = 4096;
 
 /// Vectors ahead of which lines are asked for. Lines often begin a multiple of 4 KiB from each other:
 /// what was asked for at the same place of others would have to share the places of these in the cache.
@@ -75,15 +88,17 @@ impl<T: Lanes> Few<'_, '_, '_, T> {
     #[inline(always)]
     fn all_lines<S: Simd>(&mut self, simd: S, memory: &mut [T]) {
         macro_rules! rows {
-            ($i:ident, $($R:literal)+) => {
-                match self.a.rows - $i {
+            ($i:ident, $count:expr, $($R:literal)+) => {
+                match $count {
                     $($R => self.lines_of::<S, $R>(simd, $i, memory),)+
-                    _ => self.lines_of::<S, 8>(simd, $i, memory),
+                    _ => {}
                 }
             };
         }
-        for i in (0..self.a.rows).step_by(8) {
-            rows!(i, 1 2 3 4 5 6 7);
+        let rows = self.a.rows;
+        let height = rows.div_ceil(rows.div_ceil(MOST_ROWS));
+        for i in (0..rows).step_by(height) {
+            rows!(i, height.min(rows - i), 1 2 3 4 5 6 7 8);
         }
     }
 
@@ -93,6 +108,8 @@ impl<T: Lanes> Few<'_, '_, '_, T> {
     #[allow(clippy::needless_range_loop)]
     fn lines_of<S: Simd, const R: usize>(&mut self, simd: S, i: usize, memory: &mut [T]) {
         let (k, lanes) = (self.b.rows, T::lanes::<S>());
+        let apart = !(self.b.row_stride * size_of::<T>()).is_multiple_of(SAME_PLACE);
+        let some = if R > 1 && apart { MOST_LINES } else { LINES };
         // As long a piece of each line as there can be.
         let most = SUMS / R / lanes * lanes;
         for start in self.columns.clone().step_by(most) {
@@ -101,13 +118,14 @@ impl<T: Lanes> Few<'_, '_, '_, T> {
             let sums = T::vectors_mut::<S>(memory).0.as_chunks_mut::<R>().0;
             let sums = &mut sums[..count];
             sums.fill([T::splat(simd, T::zeroed()); R]);
-            let mut l = 0;
-            while l + 8 <= k {
-                self.lines::<S, R, 8>(simd, i, l, columns.clone(), sums);
-                l += 8;
-            }
-            for l in l..k {
-                self.lines::<S, R, 1>(simd, i, l, columns.clone(), sums);
+            for first in (0..k).step_by(some) {
+                let lines = first..k.min(first + some);
+                match sums.as_flattened_mut() {
+                    sums if R == 1 && lines.len() == LINES => {
+                        self.lines_for_one(simd, i, first, columns.clone(), sums);
+                    }
+                    _ => self.lines(simd, i, lines, columns.clone(), sums),
+                }
             }
             let at = columns.start - self.columns.start..columns.end - self.columns.start;
             for r in 0..R {
@@ -123,43 +141,93 @@ impl<T: Lanes> Few<'_, '_, '_, T> {
         }
     }
 
+    /// Adds [`LINES`] lines to the sums of one row: it has so few multiplications that nothing else may be done.
     #[inline(always)]
-    fn lines<S: Simd, const R: usize, const L: usize>(
+    fn lines_for_one<S: Simd>(
         &self,
         simd: S,
         i: usize,
         first: usize,
         columns: Range<usize>,
-        sums: &mut [[T::Vector<S>; R]],
+        sums: &mut [T::Vector<S>],
     ) {
         let stride = self.b.row_stride;
         let from = first * stride + columns.start;
-        let (whole, rest) = lines_of::<T, S, L>(self.b.data, from, stride, columns.len());
-        let mut factors = [[T::zeroed(); L]; R];
-        for (r, factors) in factors.iter_mut().enumerate() {
-            let row = &self.a.data[(i + r) * self.a.row_stride + first..];
-            factors.copy_from_slice(&row[..L]);
-        }
+        let (whole, rest) = lines_of::<T, S, LINES>(self.b.data, from, stride, columns.len());
+        let mut factors = [T::zeroed(); LINES];
+        factors.copy_from_slice(&self.a.data[i * self.a.row_stride + first..][..LINES]);
+        let add = |lines: [T::Vector<S>; LINES], sum: &mut T::Vector<S>| {
+            let mut of = *sum;
+            for (factor, line) in factors.into_iter().zip(lines) {
+                of = T::mul_add(simd, T::splat(simd, factor), line, of);
+            }
+            *sum = of;
+        };
         let count = columns.len() / T::lanes::<S>();
         let (most, last) = sums.split_at_mut(count);
-        // Near its end, what is ahead is the beginning of the line `L` lines on.
         let near = count.saturating_sub(AHEAD);
         let (here, next) = most.split_at_mut(near);
-        let ahead = AHEAD * T::lanes::<S>();
-        let beyond = L.wrapping_mul(stride).wrapping_sub(columns.len());
-        let parts = [(here, 0, ahead), (next, near, ahead.wrapping_add(beyond))];
-        for (sums, from, ahead) in parts {
-            for (v, sums) in (from..).zip(sums) {
+        let [ahead, beyond] = self.ahead::<S>(LINES, columns.len());
+        for (sums, from, ahead) in [(here, 0, ahead), (next, near, beyond)] {
+            for (v, sum) in (from..).zip(sums) {
                 for line in whole {
                     prefetch(line[v..].as_ptr().cast::<T>(), ahead);
                 }
-                let lines = side_by_side::<T, S, L>(simd, &whole, v);
-                add_lines::<T, S, R, L>(simd, &factors, &lines, sums);
+                add(side_by_side::<T, S, LINES>(simd, &whole, v), sum);
             }
         }
-        if let Some(sums) = last.first_mut() {
-            let lines = loads::<T, S, L>(simd, &rest);
-            add_lines::<T, S, R, L>(simd, &factors, &lines, sums);
+        if let Some(sum) = last.first_mut() {
+            add(loads::<T, S, LINES>(simd, &rest), sum);
+        }
+    }
+
+    /// How far ahead what comes is asked for, in a piece of some lines that is so long: in the piece, and near its end,
+    /// where the beginning of the lines after these comes.
+    #[inline(always)]
+    fn ahead<S: Simd>(&self, lines: usize, len: usize) -> [usize; 2] {
+        let ahead = AHEAD * T::lanes::<S>();
+        let beyond = lines.wrapping_mul(self.b.row_stride).wrapping_sub(len);
+        [ahead, ahead.wrapping_add(beyond)]
+    }
+
+    /// Adds up to [`MOST_LINES`] lines to the sums of some rows.
+    #[inline(always)]
+    fn lines<S: Simd, const R: usize>(
+        &self,
+        simd: S,
+        i: usize,
+        lines: Range<usize>,
+        columns: Range<usize>,
+        sums: &mut [[T::Vector<S>; R]],
+    ) {
+        let (lanes, stride) = (T::lanes::<S>(), self.b.row_stride);
+        let mut factors = [[T::zeroed(); R]; MOST_LINES];
+        let factors = &mut factors[..lines.len()];
+        for r in 0..R {
+            let row = &self.a.data[(i + r) * self.a.row_stride + lines.start..];
+            for (factors, &factor) in factors.iter_mut().zip(row) {
+                factors[r] = factor;
+            }
+        }
+        let some = SomeLines {
+            factors,
+            data: &self.b.data[lines.start * stride + columns.start..],
+            stride,
+        };
+        let whole = columns.len() / lanes;
+        let (pairs, rest) = sums.split_at_mut(whole & !1);
+        let near = pairs.len().saturating_sub(AHEAD);
+        let [ahead, beyond] = self.ahead::<S>(lines.len(), columns.len());
+        let mut v = 0;
+        for sums in pairs.as_chunks_mut::<2>().0 {
+            let ahead = if v < near { ahead } else { beyond };
+            some.pair(simd, v * lanes, ahead, sums);
+            v += 2;
+        }
+        for sums in rest {
+            let at = v * lanes;
+            some.part(simd, at..columns.len().min(at + lanes), sums);
+            v += 1;
         }
     }
 
@@ -330,20 +398,85 @@ fn add_products<T: Lanes, S: Simd, const R: usize, const C: usize>(
     }
 }
 
-/// Adds vectors, each times a factor, to a sum for each row.
-#[inline(always)]
-#[allow(clippy::needless_range_loop)] // so that the sums stay in registers
-fn add_lines<T: Lanes, S: Simd, const R: usize, const L: usize>(
-    simd: S,
-    factors: &[[T; L]; R],
-    lines: &[T::Vector<S>; L],
-    sums: &mut [T::Vector<S>; R],
-) {
-    for r in 0..R {
-        let mut sum = sums[r];
-        for l in 0..L {
-            sum = T::mul_add(simd, T::splat(simd, factors[r][l]), lines[l], sum);
+/// Pieces of some lines, `stride` from each other, and what each is multiplied by for `R` rows of the result.
+struct SomeLines<'a, T, const R: usize> {
+    factors: &'a [[T; R]],
+    data: &'a [T],
+    stride: usize,
+}
+
+impl<T: Lanes, const R: usize> SomeLines<'_, T, R> {
+    /// Adds two vectors of each line to two sums for each row: so a line is read for as many multiplications as keep up
+    /// with that, and sums need not wait for each other. Those of some rows fill the registers.
+    #[inline(always)]
+    fn pair<S: Simd>(&self, simd: S, at: usize, ahead: usize, sums: &mut [[T::Vector<S>; R]; 2]) {
+        match (R, many_registers::<S>()) {
+            (7, false) => {
+                self.rows_of_pair::<S, 0, 4>(simd, at, Some(ahead), sums);
+                self.rows_of_pair::<S, 4, 3>(simd, at, None, sums);
+            }
+            (8, false) => {
+                self.rows_of_pair::<S, 0, 4>(simd, at, Some(ahead), sums);
+                self.rows_of_pair::<S, 4, 4>(simd, at, None, sums);
+            }
+            _ => self.rows_of_pair::<S, 0, R>(simd, at, Some(ahead), sums),
         }
-        sums[r] = sum;
+    }
+
+    /// The same for `N` of the rows.
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop)] // so that the sums stay in registers
+    fn rows_of_pair<S: Simd, const FIRST: usize, const N: usize>(
+        &self,
+        simd: S,
+        mut at: usize,
+        ahead: Option<usize>,
+        sums: &mut [[T::Vector<S>; R]; 2],
+    ) {
+        let mut of = [[T::splat(simd, T::zeroed()); 2]; N];
+        for r in 0..N {
+            for w in 0..2 {
+                of[r][w] = sums[w][(FIRST + r) % R];
+            }
+        }
+        for factors in self.factors {
+            let line = &self.data[at..][..2 * T::lanes::<S>()];
+            let pair = T::vectors::<S>(line).0;
+            let pair = [pair[0], pair[1]];
+            if let Some(ahead) = ahead {
+                // A vector may be a line of the cache, or two a half of one.
+                prefetch(line.as_ptr(), ahead);
+                if size_of_val(line) > 64 {
+                    prefetch(line.as_ptr(), ahead.wrapping_add(T::lanes::<S>()));
+                }
+            }
+            for r in 0..N {
+                let factor = T::splat(simd, factors[(FIRST + r) % R]);
+                for w in 0..2 {
+                    of[r][w] = T::mul_add(simd, factor, pair[w], of[r][w]);
+                }
+            }
+            at = at.wrapping_add(self.stride);
+        }
+        for r in 0..N {
+            for w in 0..2 {
+                sums[w][(FIRST + r) % R] = of[r][w];
+            }
+        }
+    }
+
+    /// Adds one vector of each line, or a part of one.
+    #[inline(always)]
+    fn part<S: Simd>(&self, simd: S, at: Range<usize>, sums: &mut [T::Vector<S>; R]) {
+        let mut of = *sums;
+        let mut from = at.start;
+        for factors in self.factors {
+            let line = T::load(simd, &self.data[from..][..at.len()]);
+            for (of, &factor) in of.iter_mut().zip(factors) {
+                *of = T::mul_add(simd, T::splat(simd, factor), line, *of);
+            }
+            from = from.wrapping_add(self.stride);
+        }
+        *sums = of;
     }
 }

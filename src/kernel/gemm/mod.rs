@@ -49,7 +49,7 @@ const TINY: usize = 1 << 12;
 
 /// Products of at most this many rows read the other matrix as it lies, if its rows lie in one piece
 /// each: more are multiplied in tiles, which write its panels on the way.
-const FEW: usize = 4;
+const FEW: usize = 8;
 
 /// The same if its columns do, whose panels take longer to write.
 const FEW_DOTS: usize = 32;
