@@ -7,7 +7,14 @@ use pulp::{Simd, WithSimd};
 
 use super::padded::{Padded, Work, sums};
 use super::{load, store};
-use crate::kernel::simd::narrower;
+use crate::kernel::simd::{narrower, prefetch};
+
+/// Elements ahead of which large planes are asked for, 2 KiB: they come from the last cache, and multiplications would
+/// wait for what is laid out.
+const AHEAD: usize = 512;
+
+/// Elements of a row up to which planes are not large.
+const NEAR: usize = 32;
 
 /// Groups of `B` rows of `W` elements, in padded planes with rows `P` elements apart, under windows of `K` by `K`
 /// elements, of which `V` vectors are computed at a time.
@@ -54,6 +61,9 @@ impl<const K: usize, const B: usize, const P: usize, const W: usize, const V: us
         let rows = &rows[at..][..const { (B - 1) * W }.wrapping_add(V * S::F32_LANES)];
         for i in 0..B {
             for v in (0..V).map(|v| v * S::F32_LANES) {
+                if W > NEAR {
+                    prefetch(rows[i * W + v..].as_ptr(), AHEAD);
+                }
                 store(simd, lines, i * P + v, load(simd, rows, i * W + v));
             }
         }
