@@ -69,6 +69,13 @@ pub(crate) trait Stream {
     /// another, in the order in which they lie in memory, long before.
     fn ahead_of_several() -> Option<usize>;
 
+    /// Whether the processor foresees a sequence of short rows as well as it can be, if two of them are read at a time:
+    /// nothing need be asked for then.
+    #[inline]
+    fn foresees_pairs() -> bool {
+        false
+    }
+
     /// Asks for what lies so many bytes after some elements.
     fn ask<T>(elements: &[T], bytes: usize);
 }
@@ -80,6 +87,9 @@ pub(crate) struct Near;
 /// less where lines are not asked for in order. Without AVX-512 they foresee as far as is good: asked for more,
 /// they lose a sixth of it.
 pub(crate) struct Far;
+
+/// Bytes that a processor of AMD foresees.
+const FORESEEN: usize = 512;
 
 /// For loops that a processor foresees, or over what is near anyway.
 pub(crate) struct Foreseen;
@@ -105,13 +115,18 @@ impl Stream for Far {
         match machine() {
             #[cfg(target_arch = "x86_64")]
             Arch::V4(_) => 1024,
-            _ => 512,
+            _ => FORESEEN,
         }
     }
 
     #[inline]
     fn ahead_of_several() -> Option<usize> {
         None
+    }
+
+    #[inline]
+    fn foresees_pairs() -> bool {
+        Self::ahead() == FORESEEN
     }
 
     #[inline(always)]

@@ -252,7 +252,8 @@ fn wide_rows<F: Stream, T: Copy, A: Copy, S: Scalar<T, A>>(
     let after = before + (GROUP * stride).saturating_sub(width) * size_of::<T>();
     let whole = (GROUP - 1) * stride + width;
     let rows = [GROUP, width, stride];
-    while rest.len() >= whole {
+    let by_groups = several || !F::foresees_pairs();
+    while by_groups && rest.len() >= whole {
         let mut coming = in_order.then(
             #[inline(always)]
             || match rest.len() >= GROUP * stride + whole || stride == width {
@@ -280,8 +281,15 @@ fn wide_rows<F: Stream, T: Copy, A: Copy, S: Scalar<T, A>>(
         }
         rest = rest.get(GROUP * stride..).unwrap_or_default();
     }
-    for row in rest.chunks(stride).filter(|row| row.len() >= width) {
-        for (acc, &x) in acc.iter_mut().zip(row) {
+    while rest.len() >= stride + width {
+        let both = rest[..width].iter().zip(&rest[stride..]);
+        for (acc, (&x, &y)) in acc.iter_mut().zip(both) {
+            *acc = S::push(S::push(*acc, x), y);
+        }
+        rest = rest.get(2 * stride..).unwrap_or_default();
+    }
+    if rest.len() >= width {
+        for (acc, &x) in acc.iter_mut().zip(rest) {
             *acc = S::push(*acc, x);
         }
     }
