@@ -304,18 +304,32 @@ pub(super) fn pick<T: Word>(block: &[T], positions: &[usize], inner: usize, out:
         4 => pick_short::<T, 4>(block, positions, out),
         8 => pick_short::<T, 8>(block, positions, out),
         16 => pick_short::<T, 16>(block, positions, out),
-        32 if size_of::<T>() <= 2 => pick_short::<T, 32>(block, positions, out),
-        64 if size_of::<T>() == 1 => pick_short::<T, 64>(block, positions, out),
+        32 if size_of::<T>() <= 4 => pick_short::<T, 32>(block, positions, out),
+        64 if size_of::<T>() <= 2 => pick_short::<T, 64>(block, positions, out),
         _ => pick_runs(block, positions, inner, out, |from, to| copy_run(from, to)),
     }
 }
 
 fn pick_short<T: Word, const N: usize>(block: &[T], positions: &[usize], out: &mut [T]) {
-    pick_runs(block, positions, N, out, |from, to| {
-        if let (Some(from), Some(to)) = (from.first_chunk::<N>(), to.first_chunk_mut::<N>()) {
-            to.clone_from_slice(from);
-        }
-    });
+    vectorize_mut(
+        #[inline(always)]
+        || {
+            pick_runs(
+                block,
+                positions,
+                N,
+                out,
+                #[inline(always)]
+                |from, to| {
+                    if let (Some(from), Some(to)) =
+                        (from.first_chunk::<N>(), to.first_chunk_mut::<N>())
+                    {
+                        to.clone_from_slice(from);
+                    }
+                },
+            );
+        },
+    );
 }
 
 #[inline(always)]

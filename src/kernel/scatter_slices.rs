@@ -4,8 +4,9 @@ use rayon::prelude::*;
 
 use super::gather::{OUTSIDE, outside_of};
 use super::moving::{Mover, Word, copy, copy_run, for_rows};
-use super::scatter::{PARALLEL, Places};
+use super::scatter::{PARALLEL, Places, overwrite};
 use super::scatter_group::{Group, TOGETHER, Whose};
+use super::scatter_own;
 use super::scatter_piece::READ;
 use super::scratch::{Reused, reused_any};
 use super::simd::{prefetch, prefetch_after};
@@ -125,6 +126,8 @@ impl Mover for ScatterSlices {
         }
         if out.len() > self.slab || self.places.is_empty() {
             self.slabs(data, updates, out);
+        } else if self.is_fast_to_share() && rayon::current_num_threads() > 1 {
+            overwrite(self, data, updates, out);
         } else if !self.each_slice(data, updates, out, |slice, update| copy_run(update, slice)) {
             copy(data, out);
             self.write(updates, out);
@@ -152,6 +155,10 @@ impl Places for ScatterSlices {
                 update += 1;
             }
         }
+    }
+
+    fn is_fast_to_share(&self) -> bool {
+        self.slice == 1 && i32::try_from(self.slab).is_ok() && scatter_own::finds_in_vectors()
     }
 
     #[inline(always)]
@@ -250,6 +257,7 @@ mod tests {
             (37, 300, 33),
             (5003, 2, 64),
             (5003, 4001, 67),
+            (300_007, 50_021, 1),
         ] {
             let number = |i: usize| (i.wrapping_mul(2_654_435_761) % 1009) as f32 * 0.37;
             let data: Vec<f32> = (0..rows * slice).map(number).collect();
