@@ -1,5 +1,6 @@
 //! Loops compiled for the vectors of the machine they run on, and memory asked for ahead.
 
+use bytemuck::cast;
 use pulp::{Arch, Simd};
 
 use crate::limits;
@@ -176,6 +177,25 @@ pub(crate) fn narrower<S: Simd>(simd: S) -> Option<pulp::x86::V3> {
 #[inline(always)]
 pub(crate) fn narrower<S: Simd>(_: S) -> Option<pulp::Scalar> {
     None
+}
+
+/// Half of the elements of a vector of AVX2.
+pub(crate) const HALF: usize = 4;
+
+/// A vector of twice [`HALF`] elements from two places.
+#[inline(always)]
+pub(crate) fn pair<S: Simd>(_: S, first: &[f32], second: &[f32]) -> S::f32s {
+    // A mapped array would be a call.
+    cast([
+        first.as_chunks::<HALF>().0[0],
+        second.as_chunks::<HALF>().0[0],
+    ])
+}
+
+/// The halves of such a vector.
+#[inline(always)]
+pub(crate) fn parts<S: Simd>(_: S, vector: S::f32s) -> [[f32; HALF]; 2] {
+    cast(vector)
 }
 
 /// Every second element, beginning with the first.

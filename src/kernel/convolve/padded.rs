@@ -250,17 +250,6 @@ impl Ready<'_> {
 }
 
 impl Work<'_> {
-    /// Whether two vectors of four rows are faster than one of seven, whose sums wait for each other: by many taps,
-    /// and where vectors are so short that two of them do not reach beyond a row.
-    fn shallow<const K: usize>(&self) -> bool {
-        let few = match self.padded.arch {
-            #[cfg(target_arch = "x86_64")]
-            Arch::V3(_) => true,
-            _ => false,
-        };
-        few && K > 3 && self.padded.y.input.is_multiple_of(4)
-    }
-
     fn by_stride<const K: usize, const B: usize>(self) {
         let arch = self.padded.arch;
         if self.padded.same() {
@@ -268,9 +257,6 @@ impl Work<'_> {
             match (B, self.padded.x.input) {
                 (7, 7) => return dispatch(arch, Same::<K, 7, 32, 7>(self)),
                 (7, 14) => return dispatch(arch, Same::<K, 7, 32, 14>(self)),
-                (7, 28) if self.shallow::<K>() => {
-                    return dispatch(arch, Same::<K, 4, 32, 28, 2>(self));
-                }
                 (7, 28) => return dispatch(arch, Same::<K, 7, 32, 28>(self)),
                 (8, 40) => return dispatch(arch, Same::<K, 8, 64, 40>(self)),
                 (8, 56) => return dispatch(arch, Same::<K, 8, 64, 56>(self)),
@@ -342,31 +328,42 @@ fn put<S: Simd>(simd: S, both: &[f32; PAIR], even: &mut [f32], odd: &mut [f32]) 
     odd[..VECTOR].copy_from_slice(&b);
 }
 
-/// The sums of `V` vectors of windows of each of some rows, whose first element `band` begins with.
+/// The sums of a vector of windows of each of some rows, whose first element `band` begins with.
 #[inline(always)]
-pub(super) fn sums<
-    S: Simd,
-    const K: usize,
-    const B: usize,
-    const N: usize,
-    const P: usize,
-    const V: usize,
->(
+pub(super) fn sums<S: Simd, const K: usize, const B: usize, const N: usize, const P: usize>(
     simd: S,
     columns: usize,
     band: &[f32],
     filter: &[f32],
-) -> [[S::f32s; V]; B] {
-    let mut sums = [[simd.splat_f32s(0.0); V]; B];
+) -> [S::f32s; B] {
+    sums_of::<S, K, B, N, P>(
+        simd,
+        columns,
+        (band, const { ((B - 1) * N + K - 1) * P + VECTOR }),
+        filter,
+        #[inline(always)]
+        |band, at| load(simd, band, at),
+    )
+}
+
+/// The same of vectors that `load` finds at places of so many elements of a band.
+#[inline(always)]
+pub(super) fn sums_of<S: Simd, const K: usize, const B: usize, const N: usize, const P: usize>(
+    simd: S,
+    columns: usize,
+    (band, size): (&[f32], usize),
+    filter: &[f32],
+    load: impl Fn(&[f32], usize) -> S::f32s + Copy,
+) -> [S::f32s; B] {
+    let mut sums = [simd.splat_f32s(0.0); B];
     // A number of columns that the compiler knows would be unrolled, for more sums than registers hold.
     for tx in 0..columns {
         // One check for all.
-        let at = tx % N * (P / N) + tx / N;
-        let band = &band[at..][..const { ((B - 1) * N + K - 1) * P + VECTOR * V }];
+        let band = &band[tx % N * (P / N) + tx / N..][..size];
         let filter = &filter[tx..][..const { (K - 1) * K + 1 }];
-        add::<S, K, B, N, P, V, 0>(simd, band, filter, &mut sums);
+        add::<S, K, B, N, P, 0>(simd, band, filter, load, &mut sums);
         if N == 2 {
-            add::<S, K, B, N, P, V, 1>(simd, band, filter, &mut sums);
+            add::<S, K, B, N, P, 1>(simd, band, filter, load, &mut sums);
         }
     }
     sums
@@ -374,35 +371,22 @@ pub(super) fn sums<
 
 /// Adds a column of the products with every `N`th row from row `F` on.
 #[inline(always)]
-fn add<
-    S: Simd,
-    const K: usize,
-    const B: usize,
-    const N: usize,
-    const P: usize,
-    const V: usize,
-    const F: usize,
->(
+fn add<S: Simd, const K: usize, const B: usize, const N: usize, const P: usize, const F: usize>(
     simd: S,
     band: &[f32],
     filter: &[f32],
-    sums: &mut [[S::f32s; V]; B],
+    load: impl Fn(&[f32], usize) -> S::f32s,
+    sums: &mut [S::f32s; B],
 ) {
     let mut taps = [simd.splat_f32s(0.0); K];
     for t in 0..const { (K - F).div_ceil(N) } {
         taps[t] = simd.splat_f32s(filter[(t * N + F) * K]);
     }
     for row in 0..const { B + (K - F).div_ceil(N) - 1 } {
-        let mut x = [simd.splat_f32s(0.0); V];
-        for (v, x) in x.iter_mut().enumerate() {
-            *x = load(simd, band, (row * N + F) * P + v * S::F32_LANES);
-        }
+        let x = load(band, (row * N + F) * P);
         for t in 0..const { (K - F).div_ceil(N) } {
             if row >= t && row - t < B {
-                let sums = &mut sums[row - t];
-                for v in 0..V {
-                    sums[v] = <f32 as Lanes>::mul_add(simd, taps[t], x[v], sums[v]);
-                }
+                sums[row - t] = <f32 as Lanes>::mul_add(simd, taps[t], x, sums[row - t]);
             }
         }
     }
@@ -441,8 +425,8 @@ impl<const K: usize, const B: usize, const N: usize, const P: usize> Planes<'_, 
             let row = row.min(y.output - B);
             let (band, out) = (&band[row * N * P..], &mut out[row * width..]);
             let Some(last) = width.checked_sub(lanes) else {
-                let sums = sums::<S, K, B, N, P, 1>(simd, x.kernel, band, filter);
-                for (i, [sum]) in sums.into_iter().enumerate() {
+                let sums = sums::<S, K, B, N, P>(simd, x.kernel, band, filter);
+                for (i, sum) in sums.into_iter().enumerate() {
                     match out[i * width..].split_at_mut_checked(lanes) {
                         Some((out, _)) => store(simd, out, 0, sum),
                         None => simd.partial_store_f32s(&mut out[i * width..][..width], sum),
@@ -453,8 +437,8 @@ impl<const K: usize, const B: usize, const N: usize, const P: usize> Planes<'_, 
             let out = &mut out[..B * width];
             for at in (0..width).step_by(lanes) {
                 let at = at.min(last);
-                let sums = sums::<S, K, B, N, P, 1>(simd, x.kernel, &band[at..], filter);
-                for (i, [sum]) in sums.into_iter().enumerate() {
+                let sums = sums::<S, K, B, N, P>(simd, x.kernel, &band[at..], filter);
+                for (i, sum) in sums.into_iter().enumerate() {
                     store(simd, out, i * width + at, sum);
                 }
             }

@@ -35,6 +35,9 @@ const BAND: usize = 60;
 /// read all of them from far away takes longer than to read a left side that another thread has packed.
 const BROAD: usize = 8;
 
+/// Columns of a thread for whose sake it packs all rows of the left side, at least.
+const WIDE: usize = 128;
+
 /// Multiplications that are worth another thread.
 pub(super) const SMALL: usize = 1 << 20;
 
@@ -200,6 +203,11 @@ pub(super) fn run<T: Lanes>(
             plan.pack_and_multiply(matrix, rows, c, threads, parts);
         });
     }
+    let at_once = matches!(plan.b, Source::Packed(_)) || plan.few;
+    if at_once && threads > 1 && parts[0] == threads && m * k <= LEFT_AT_HAND && n / threads >= WIDE
+    {
+        return plan.pack_for_each(matrix, c, threads);
+    }
     plan.pack_and_multiply(matrix, 0..m, c, 1, parts);
 }
 
@@ -245,6 +253,22 @@ impl<T: Lanes> Plan<'_, T> {
                 });
             }
         }
+    }
+
+    /// The product of few rows, of which each of so many threads has some columns, and the rows packed for itself: to
+    /// write what another thread has read takes longer.
+    fn pack_for_each(&self, matrix: Matrix<'_, T>, c: &mut [T], threads: usize) {
+        let (m, k) = (matrix.rows, self.k());
+        let Some(parts) = or_refuse(Part::cut(c, [m, self.n], 0, self.tile, threads)) else {
+            return;
+        };
+        parts.into_par_iter().with_max_len(1).share(|part| {
+            with_scratch(m * k, |panels: &mut [T]| {
+                let all = [0..m, 0..k];
+                pack_left(self.arch, matrix, all, self.tile.rows, panels, false);
+                self.part(written(panels, k), &(0..k), part);
+            });
+        });
     }
 
     /// The product of some rows, as far as these terms: `a` holds both. `position` is that of the
