@@ -26,10 +26,10 @@ const MOST_ROWS: usize = 8;
 /// Lines that are added at a time.
 const LINES: usize = 8;
 
-/// And at most, where they do not share places in the nearest cache, which has eight of each or a few more.
+/// And at most, where they lie in different places of the nearest cache: it has eight of each, or a few more.
 const MOST_LINES: usize = 16;
 
-/// Bytes from one line to the next whose multiples they share places at.
+/// Lines so many bytes from each other, or a multiple of these, lie in the same places.
 const SAME_PLACE: usize = 4096;
 
 /// Vectors ahead of which lines are asked for. Lines often begin a multiple of 4 KiB from each other:
