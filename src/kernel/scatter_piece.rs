@@ -121,7 +121,7 @@ impl<'a, P: Places, T> Piece<'a, P, T> {
                 return;
             }
         } else if self.places.is_fast_to_share() {
-            // Places are of 31 bits then.
+            // Places are of 32 bits then, at most.
             let (first, end) = (start as u32, (start + len) as u32);
             let mut own = Own::none();
             self.places.visit_together(

@@ -59,6 +59,11 @@ impl ScatterSlices {
         outside_of(&self.places)
     }
 
+    /// Whether slices are single elements, with places of 32 bits.
+    fn by_elements(&self) -> bool {
+        self.slice == 1 && u32::try_from(self.slab).is_ok()
+    }
+
     /// Several slabs: each takes its updates in order.
     fn slabs<T: Word>(&self, data: &[T], updates: &[T], out: &mut [T]) {
         let line = self.places.len() * self.slice;
@@ -158,12 +163,12 @@ impl Places for ScatterSlices {
     }
 
     fn is_fast_to_share(&self) -> bool {
-        self.slice == 1 && i32::try_from(self.slab).is_ok() && scatter_own::finds_in_vectors()
+        self.by_elements() && scatter_own::finds_in_vectors()
     }
 
     #[inline(always)]
     fn visit_together(&self, slab: usize, whose: Whose, mut f: impl FnMut(Group<'_>)) -> bool {
-        if self.slice > 1 || u32::try_from(self.slab).is_err() {
+        if !self.by_elements() {
             return false;
         }
         let mut narrow = [0; TOGETHER];

@@ -89,9 +89,6 @@ pub(crate) struct Near;
 /// they lose a sixth of it.
 pub(crate) struct Far;
 
-/// Bytes that a processor of AMD foresees.
-const FORESEEN: usize = 512;
-
 /// For loops that a processor foresees, or over what is near anyway.
 pub(crate) struct Foreseen;
 
@@ -113,11 +110,7 @@ impl Stream for Near {
 
 impl Stream for Far {
     fn ahead() -> usize {
-        match machine() {
-            #[cfg(target_arch = "x86_64")]
-            Arch::V4(_) => 1024,
-            _ => FORESEEN,
-        }
+        if Self::foresees_pairs() { 512 } else { 1024 }
     }
 
     #[inline]
@@ -127,7 +120,11 @@ impl Stream for Far {
 
     #[inline]
     fn foresees_pairs() -> bool {
-        Self::ahead() == FORESEEN
+        #[cfg(target_arch = "x86_64")]
+        let wide = matches!(machine(), Arch::V4(_));
+        #[cfg(not(target_arch = "x86_64"))]
+        let wide = false;
+        !wide
     }
 
     #[inline(always)]

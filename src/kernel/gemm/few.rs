@@ -10,6 +10,7 @@ use super::size::many_registers;
 use super::target::Target;
 use crate::kernel::scratch::with_scratch;
 use crate::kernel::simd::prefetch;
+use crate::tensor::LINE;
 
 /// Sums that stay in the nearest cache.
 const SUMS: usize = 4096;
@@ -108,7 +109,8 @@ impl<T: Lanes> Few<'_, '_, '_, T> {
     #[allow(clippy::needless_range_loop)]
     fn lines_of<S: Simd, const R: usize>(&mut self, simd: S, i: usize, memory: &mut [T]) {
         let (k, lanes) = (self.b.rows, T::lanes::<S>());
-        let apart = !(self.b.row_stride * size_of::<T>()).is_multiple_of(SAME_PLACE);
+        let bytes = self.b.row_stride.wrapping_mul(size_of::<T>());
+        let apart = !bytes.is_multiple_of(SAME_PLACE);
         let some = if R > 1 && apart { MOST_LINES } else { LINES };
         // As long a piece of each line as there can be.
         let most = SUMS / R / lanes * lanes;
@@ -446,7 +448,7 @@ impl<T: Lanes, const R: usize> SomeLines<'_, T, R> {
             if let Some(ahead) = ahead {
                 // A vector may be a line of the cache, or two a half of one.
                 prefetch(line.as_ptr(), ahead);
-                if size_of_val(line) > 64 {
+                if size_of_val(line) > LINE {
                     prefetch(line.as_ptr(), ahead.wrapping_add(T::lanes::<S>()));
                 }
             }

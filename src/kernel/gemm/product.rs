@@ -204,8 +204,8 @@ pub(super) fn run<T: Lanes>(
         });
     }
     let at_once = matches!(plan.b, Source::Packed(_)) || plan.few;
-    if at_once && threads > 1 && parts[0] == threads && m * k <= LEFT_AT_HAND && n / threads >= WIDE
-    {
+    // One part for each thread is so little work that a left side with so many columns is small.
+    if at_once && threads > 1 && parts[0] == threads && n / threads >= WIDE {
         return plan.pack_for_each(matrix, c, threads);
     }
     plan.pack_and_multiply(matrix, 0..m, c, 1, parts);

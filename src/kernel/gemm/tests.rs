@@ -71,6 +71,18 @@ fn few_rows_and_columns() {
     }
 }
 
+/// Each number of rows that has a loop of its own, by lines that lie in different places of the nearest cache and
+/// in the same, with rests of terms, and of columns.
+#[test]
+fn few_rows_by_lines() {
+    for m in 1..=8 {
+        for n in [69, 512, 1024] {
+            check_every_way([m, 37, n], [m % 2 == 0, false], m % 3 == 0);
+        }
+    }
+    check_every_way([11, 17, 3], [false, false], false);
+}
+
 /// Panels that the first rows write and others read, in several blocks of rows and terms, and sixteen
 /// columns that become rows at a time, with rests of every kind.
 #[test]
@@ -79,7 +91,7 @@ fn panels_written_on_the_way() {
         // Blocks are cut in the same way for either type, and large products take long.
         check_of::<f32>([245, 390, 50], [false, of_b], true);
         check_of::<f32>([19, 517, 260], [true, of_b], false);
-        check_every_way([5, 300, 33], [false, of_b], false);
+        check_every_way([9, 300, 33], [false, of_b], false);
         check_every_way([20, 150, 64], [false, of_b], true);
     }
     check_every_way([19, 517, 52], [true, false], false);
