@@ -9,7 +9,7 @@ use crate::tensor::Tensor;
 use crate::tensor::convert::BLOCK;
 
 /// The limits of the input and of the output, low and high.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 struct Limits<T> {
     input: [T; 2],
     output: [T; 2],
@@ -35,8 +35,6 @@ struct Many<T> {
     range: T,
     steps: T,
     one_by_steps: T,
-    /// From here on all numbers are whole.
-    whole: T,
 }
 
 impl<T: Real> Many<T> {
@@ -47,26 +45,45 @@ impl<T: Real> Many<T> {
     #[inline(always)]
     fn new(limits: Limits<T>, steps: T) -> Option<Self> {
         let [low, high] = limits.input;
-        let exact = low < high && steps <= T::of(Self::MOST);
-        (exact && adds_products()).then(|| Self {
+        let many = Self {
             limits,
             range: high - low,
             steps,
             one_by_steps: steps.recip(),
-            whole: T::one() / T::epsilon(),
-        })
+        };
+        let exact = low < high && steps <= T::of(Self::MOST);
+        let [out_low, _] = limits.output;
+        (exact && adds_products() && same(many.inside(low), out_low)).then_some(many)
+    }
+
+    /// Whether the level of the upper limit stands for the upper limit of the output: rounded, it may stand for a
+    /// neighbour.
+    #[inline(always)]
+    fn ends_high(&self) -> bool {
+        same(self.inside(self.limits.input[1]), self.limits.output[1])
     }
 
     /// As [`Limits::quantize`].
     #[inline(always)]
     fn quantize(&self, x: T) -> T {
+        let inside = self.inside(x);
+        if x > self.limits.input[1] {
+            self.limits.output[1]
+        } else {
+            inside
+        }
+    }
+
+    /// The same for what is not above the limits, and for all where [`Many::ends_high`]: numbers outside have the
+    /// level of the limit.
+    #[inline(always)]
+    fn inside(&self, x: T) -> T {
         let ([low, high], [out_low, out_high]) = (self.limits.input, self.limits.output);
-        // Not negative, and small; what lies outside the limits, and may be anything, is not taken.
-        let level = (x - low) / self.range * self.steps;
-        let level = (level + self.whole) - self.whole;
-        let inside = self.share(level) * (out_high - out_low) + out_low;
-        let y = if x > high { out_high } else { inside };
-        if x <= low { out_low } else { y }
+        // Written so that what is no number stays that.
+        let x = if x > high { high } else { x };
+        let x = if x < low { low } else { x };
+        let level = ((x - low) / self.range * self.steps).round_ties_even();
+        self.share(level) * (out_high - out_low) + out_low
     }
 
     /// The quotient of a level and all steps, rounded as a division rounds it, in less time: a quotient from
@@ -103,6 +120,12 @@ pub(crate) fn fake_quantize<T: Real>(
                 output: [c, d],
             };
             match Many::new(limits, steps) {
+                Some(many) if many.ends_high() => each(
+                    x,
+                    out,
+                    #[inline(always)]
+                    move |x| many.inside(x),
+                ),
                 Some(many) => each(
                     x,
                     out,
@@ -119,6 +142,12 @@ pub(crate) fn fake_quantize<T: Real>(
         }
         _ => each_its_own(x, limits, steps, out),
     });
+}
+
+/// Whether two numbers are the same, zeros with their signs.
+#[inline(always)]
+fn same<T: Real>(a: T, b: T) -> bool {
+    a == b && a.is_sign_negative() == b.is_sign_negative()
 }
 
 #[inline(always)]
@@ -172,15 +201,15 @@ mod tests {
         fn check<T: Real>(steps: u32) {
             let number = |x| T::of(f64::from(x));
             let steps_of = number(steps);
+            let limits = Limits {
+                input: [T::zero(), T::one()],
+                output: [T::zero(), T::one()],
+            };
             let many = Many {
-                limits: Limits {
-                    input: [T::zero(), T::one()],
-                    output: [T::zero(), T::one()],
-                },
+                limits,
                 range: T::one(),
                 steps: steps_of,
                 one_by_steps: steps_of.recip(),
-                whole: T::one() / T::epsilon(),
             };
             for level in (0..=steps).map(number) {
                 assert!(many.share(level) == level / steps_of, "{steps}");
@@ -189,6 +218,77 @@ mod tests {
         for steps in (1..300).chain([1023, 4095, 32_767, 65_521, 65_535, 65_536]) {
             check::<f32>(steps);
             check::<f64>(steps);
+        }
+    }
+
+    #[test]
+    fn many_are_quantised_as_each_is() {
+        fn check<T: Real>(wide: u32, scale: f64) {
+            let number = |x: f64| T::of(x);
+            let nothing = T::zero();
+            let mut found = [0; 3];
+            for (i, steps) in (0..2000).zip([1.0, 3.0, 255.0, 65_535.0].into_iter().cycle()) {
+                let some = |k: u32| {
+                    let bits = (4 * i + k).wrapping_mul(2_654_435_761) % wide;
+                    number((f64::from(bits) / f64::from(wide / 8) - 4.0) * scale)
+                };
+                let input = match i % 7 {
+                    0 => [some(1), some(1)],
+                    1 => [nothing, some(1).abs()],
+                    _ => [some(0).min(some(1)), some(0).max(some(1))],
+                };
+                let output = match i % 5 {
+                    0 => [-nothing, some(2)],
+                    1 => [T::infinity(), some(2)],
+                    2 => input,
+                    _ => [some(2), some(3)],
+                };
+                let limits = Limits { input, output };
+                let steps = number(steps);
+                let Some(many) = Many::new(limits, steps) else {
+                    found[0] += 1;
+                    continue;
+                };
+                found[1 + usize::from(many.ends_high())] += 1;
+                let [low, high] = input;
+                let least = T::epsilon() * T::of(4.0);
+                let range = high - low;
+                let inside = (0..40u32).map(|k| low + range * number(f64::from(k) / 39.0));
+                let halves = (0..8u32).map(|k| low + range * number(f64::from(k) + 0.5) / steps);
+                let ends = [
+                    low - least,
+                    low,
+                    low + least,
+                    high - least,
+                    high,
+                    high + least,
+                ];
+                let others = [
+                    nothing,
+                    -nothing,
+                    T::nan(),
+                    T::infinity(),
+                    T::neg_infinity(),
+                ];
+                for x in inside.chain(halves).chain(ends).chain(others) {
+                    let expected = limits.quantize(x, steps);
+                    let both = |y: T| same(y, expected) || (y.is_nan() && expected.is_nan());
+                    assert!(both(many.quantize(x)), "{x:?} {limits:?} {steps:?}");
+                    let inside = many.ends_high() || x <= high || x.is_nan();
+                    assert!(
+                        !inside || both(many.inside(x)),
+                        "{x:?} {limits:?} {steps:?}"
+                    );
+                }
+            }
+            // Where products are not added, there is only one way. Sums of numbers of few bits are exact.
+            if adds_products() && scale > 1.0 {
+                assert!(found.iter().all(|&count| count > 100), "{found:?}");
+            }
+        }
+        for (wide, scale) in [(64, 1.0), (1 << 20, 1.1)] {
+            check::<f32>(wide, scale);
+            check::<f64>(wide, scale);
         }
     }
 }

@@ -17,6 +17,10 @@ pub(crate) trait Real:
 
     /// The number, exactly.
     fn wide(self) -> f64;
+
+    /// The nearest whole number, of two the even one: in one instruction where machines add products. Elsewhere
+    /// [`super::math::round_half_even`] may be faster.
+    fn round_ties_even(self) -> Self;
 }
 
 impl Real for f32 {
@@ -28,6 +32,11 @@ impl Real for f32 {
     fn wide(self) -> f64 {
         f64::from(self)
     }
+
+    #[inline(always)]
+    fn round_ties_even(self) -> Self {
+        self.round_ties_even()
+    }
 }
 
 impl Real for f64 {
@@ -37,5 +46,10 @@ impl Real for f64 {
 
     fn wide(self) -> f64 {
         self
+    }
+
+    #[inline(always)]
+    fn round_ties_even(self) -> Self {
+        self.round_ties_even()
     }
 }
