@@ -13,8 +13,15 @@ pub(super) const NEAR: usize = 512 << 10;
 /// How many updates are looked up before they are applied, where those of several threads are mixed and their
 /// places are far.
 const AHEAD: usize = 128;
-/// So many bytes ahead indices and updates are asked for: a processor that waits for places foresees too little.
-pub(super) const READ: usize = 1024;
+/// So many bytes ahead indices and updates are asked for, at least.
+const READ: usize = 1024;
+
+/// Asks for the indices or updates that come after some: a processor that waits for places foresees too little. What
+/// is worked on next is there then, for these are as many as go together.
+#[inline(always)]
+pub(super) fn ask_for_next<T>(these: &[T]) {
+    prefetch_after(these, READ.max(size_of_val(these)));
+}
 
 /// A part of a slab that one thread owns.
 pub(super) struct Piece<'a, P, T> {
@@ -100,7 +107,7 @@ impl<'a, P: Places, T> Piece<'a, P, T> {
                         here.for_each(|(at, update)| note(at, update));
                     }
                     let ask = |places: &[u32], updates: &[U]| {
-                        prefetch_after(updates, READ);
+                        ask_for_next(updates);
                         if far {
                             places.iter().for_each(|&at| prefetch(base, at as usize));
                         }
@@ -131,7 +138,7 @@ impl<'a, P: Places, T> Piece<'a, P, T> {
                 |group| {
                     // Without columns, all follow each other.
                     let updates = group.span(updates);
-                    prefetch_after(updates, READ);
+                    ask_for_next(updates);
                     own.find(group.places, first..end);
                     if far {
                         own.iter().for_each(|(at, _)| prefetch(base, at));

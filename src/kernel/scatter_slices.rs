@@ -7,9 +7,9 @@ use super::moving::{Mover, Word, copy, copy_run, for_rows};
 use super::scatter::{PARALLEL, Places, overwrite};
 use super::scatter_group::{Group, TOGETHER, Whose};
 use super::scatter_own;
-use super::scatter_piece::READ;
+use super::scatter_piece::ask_for_next;
 use super::scratch::{Reused, reused_any};
-use super::simd::{prefetch, prefetch_after};
+use super::simd::prefetch;
 use super::tuples::Tuples;
 use crate::limits::{self, Share};
 use crate::op::OpError;
@@ -81,8 +81,8 @@ impl ScatterSlices {
             let together = Whose::All.together();
             let some = self.places.chunks(together);
             for (places, updates) in some.zip(updates.chunks(together)) {
-                prefetch_after(places, READ);
-                prefetch_after(updates, READ);
+                ask_for_next(places);
+                ask_for_next(updates);
                 for (&place, update) in places.iter().zip(updates) {
                     out[place].clone_from(update);
                 }
@@ -103,22 +103,38 @@ impl ScatterSlices {
         let asked = self.slice.min(AHEAD_BYTES / size_of::<T>());
         // A processor foresees updates that are all read, one after the other, but not a part of them.
         let some = out.len() < self.slab;
-        let (all, updates) = (updates, updates.chunks_exact(self.slice));
         let count = out.len() / self.slice;
-        let here = |place: usize| Some(place.wrapping_sub(first)).filter(|&place| place < count);
-        for (i, (&place, update)) in self.places.iter().zip(updates).enumerate() {
-            if let Some(next) = self.places.get(i + AHEAD).and_then(|&next| here(next)) {
-                for at in (0..asked).step_by((LINE / size_of::<T>()).max(1)) {
-                    prefetch(out.as_ptr(), next * self.slice + at);
-                    if some {
-                        prefetch(all.as_ptr(), (i + AHEAD) * self.slice + at);
-                    }
+        let ask = |out: &[T], (place, update): (usize, usize)| {
+            for at in (0..asked).step_by((LINE / size_of::<T>()).max(1)) {
+                prefetch(out.as_ptr(), place * self.slice + at);
+                if some {
+                    prefetch(updates.as_ptr(), update * self.slice + at);
                 }
             }
-            if let Some(place) = here(place) {
-                meet(&mut out[place * self.slice..][..self.slice], update);
+        };
+        let put = |out: &mut [T], (place, update): (usize, usize)| {
+            let update = &updates[update * self.slice..][..self.slice];
+            meet(&mut out[place * self.slice..][..self.slice], update);
+        };
+        // Which updates are for these slices cannot be foretold: no branch depends on it.
+        let (mut here, mut found) = ([(0, 0); TOGETHER + AHEAD], 0);
+        let mut all = self.places.iter().enumerate();
+        while all.len() > 0 {
+            for (update, &place) in all.by_ref().take(TOGETHER) {
+                let place = place.wrapping_sub(first);
+                here[found] = (place, update);
+                found += usize::from(place < count);
             }
+            // The last ones wait until those after them are known.
+            let ready = found.saturating_sub(AHEAD);
+            for i in 0..ready {
+                ask(out, here[i + AHEAD]);
+                put(out, here[i]);
+            }
+            here.copy_within(ready..found, 0);
+            found -= ready;
         }
+        here[..found].iter().for_each(|&last| put(out, last));
     }
 }
 
@@ -175,7 +191,7 @@ impl Places for ScatterSlices {
         let some = whose.together();
         let first = (slab * self.places.len()..).step_by(some);
         for (first, places) in first.zip(self.places.chunks(some)) {
-            prefetch_after(places, READ);
+            ask_for_next(places);
             for (to, &place) in narrow.iter_mut().zip(places) {
                 *to = place as u32;
             }

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use super::elements::Index;
 use super::scatter_group::{Group, TOGETHER, Whose};
-use super::scatter_piece::READ;
+use super::scatter_piece::ask_for_next;
 use super::scratch::Reused;
-use super::simd::{prefetch_after, vectorize_mut};
+use super::simd::vectorize_mut;
 
 /// Of rows that are this many times as wide as the columns that are meant, all places are found.
 const BETWEEN: usize = 8;
@@ -220,7 +220,7 @@ impl Found {
                 // No iterator over rows: that would divide.
                 while to < places.len() {
                     let row = &indices[from..][..len];
-                    prefetch_after(row, READ);
+                    ask_for_next(row);
                     let all = places[to..][..len].iter_mut().zip(&offsets[to..][..len]);
                     for ((place, offset), index) in all.zip(row) {
                         let (low, high) = index.narrow();
