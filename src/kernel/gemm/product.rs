@@ -20,8 +20,9 @@ use crate::limits::{self, Share};
 const ROWS: usize = 240;
 const COLUMNS: usize = 256;
 
-/// Elements of the left side that are packed at a time: where the right side is packed already, what the
-/// second cache holds, otherwise more, for the right side is packed anew for each part.
+/// Elements of the left side that are packed at a time: what the second cache holds. Of more rows, where the right
+/// side is not packed yet, for that is packed anew for each of these; and of more terms, where threads meet after
+/// each.
 const LEFT_AT_HAND: usize = 1 << 17;
 const LEFT_ELEMENTS: usize = 1 << 20;
 
@@ -189,12 +190,12 @@ pub(super) fn run<T: Lanes>(
         }
         Left::Matrix(matrix) => matrix,
     };
-    if matches!(plan.b, Source::Packed(_))
-        && threads > 1
-        && m >= threads * BAND
-        && n / m < BROAD
-        && parts[0] >= threads
-    {
+    let in_bands = match plan.b {
+        Source::Packed(_) => true,
+        Source::Lines(_) => tile.divides_rows_better([m, n], threads),
+        Source::Panels(_) => false,
+    };
+    if in_bands && threads > 1 && m >= threads * BAND && n / m < BROAD && parts[0] >= threads {
         // Each thread packs the rows that it multiplies: it has them in its own cache.
         let height = m.div_ceil(threads).next_multiple_of(tile.rows);
         let bands = c.par_chunks_mut(height * n).enumerate();
@@ -230,6 +231,11 @@ impl<T: Lanes> Plan<'_, T> {
         let most = most / self.tile.rows * self.tile.rows;
         for from in all.clone().step_by(most) {
             let rows = from..all.end.min(from + most);
+            let left = if bands == 1 && threads > 1 {
+                left
+            } else {
+                LEFT_AT_HAND
+            };
             let depth = (left / rows.len() / self.terms).max(1) * self.terms;
             for first in (0..k).step_by(depth) {
                 let terms = first..k.min(first + depth);

@@ -120,3 +120,19 @@ fn panels_are_no_more_than_needed_and_as_wide_as_each_other() {
         assert_eq!(tile.across(0).columns, 16);
     }
 }
+
+#[test]
+fn rows_are_divided_where_panels_would_leave_a_thread_without_work() {
+    let better = |m: usize, n: usize, threads| TILE.divides_rows_better([m, n], threads);
+    for threads in 2..=4 {
+        let (rows, columns) = (10 * threads * TILE.rows, TILE.columns);
+        // As many panels for each thread, and one panel more.
+        assert!(!better(rows, 5 * threads * columns, threads));
+        assert!(better(rows, 5 * threads * columns + 1, threads));
+        // So many that one makes no difference.
+        assert!(!better(rows, 50 * threads * columns + 1, threads));
+        assert!(better(rows, 1, threads));
+        assert!(!better(1, columns * threads, threads));
+        assert!(!better(usize::MAX, usize::MAX, threads));
+    }
+}

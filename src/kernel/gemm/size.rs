@@ -40,6 +40,14 @@ impl TileSize {
         rows.div_ceil(tiles).max(1)
     }
 
+    /// Whether threads end sooner if each has some rows of a result of `m` by `n` than if each has some of its
+    /// panels. With rows, each writes all panels, which takes about half as long as a tile of them.
+    pub(super) fn divides_rows_better(self, [m, n]: [usize; 2], threads: usize) -> bool {
+        let (tiles, panels) = (m.div_ceil(self.rows), n.div_ceil(self.columns));
+        let by_rows = panels.saturating_mul(2 * tiles.div_ceil(threads) + 1);
+        by_rows < panels.div_ceil(threads).saturating_mul(2 * tiles)
+    }
+
     /// How many of all terms are added up at a time: not so many that what a tile reads is far away, nor
     /// so few that the result is read and written too often.
     pub(super) fn terms(self, all: usize) -> usize {
