@@ -1,9 +1,11 @@
 //! Planes with their padding, laid out so that what stands at one tap of windows that follow each
 //! other lies in one piece, whatever the strides.
 
+use rayon::prelude::*;
 use smallvec::SmallVec;
 
 use super::window::{Axis, Window};
+use crate::limits::Share as _;
 
 /// Elements that stay in the nearest cache.
 const NEAR: usize = 5 << 10;
@@ -128,36 +130,94 @@ impl Layout {
         pad: Option<T>,
         band: &mut [T],
     ) {
-        let (y, x) = (self.y.axis, self.x.axis);
         let rows = self.y.reach(windows);
-        let mut parts = band.chunks_exact_mut(self.y.reach(self.band) * self.pitch);
-        for &py in &self.y.used {
-            for &px in &self.x.used {
-                let Some(part) = parts.next() else { return };
-                let before = x.pad.saturating_sub(px).div_ceil(x.stride).min(self.pitch);
-                let start = (before * x.stride + px).saturating_sub(x.pad).min(x.input);
-                let len = (x.input - start)
-                    .div_ceil(x.stride)
-                    .min(self.pitch - before);
-                for (row, line) in part.chunks_exact_mut(self.pitch).take(rows).enumerate() {
-                    let at = ((first + row) * y.stride + py).checked_sub(y.pad);
-                    let Some(at) = at.filter(|&at| at < y.input) else {
-                        if let Some(pad) = pad {
-                            line.fill(pad);
-                        }
-                        continue;
-                    };
-                    if let Some(pad) = pad {
-                        line[..before].fill(pad);
-                        line[before + len..].fill(pad);
-                    }
-                    let from = &plane[at * x.input..][start..x.input];
-                    every(from, x.stride, &mut line[before..before + len]);
+        let mut parts = band.chunks_exact_mut(self.part());
+        for phases in self.phases() {
+            let Some(part) = parts.next() else { return };
+            let lines = &mut part[..rows * self.pitch];
+            self.fill_part(plane, first, phases, pad, lines);
+        }
+    }
+
+    /// Fills the bands of several planes of so many elements with what is under all of their rows of windows, of which
+    /// each thread takes as many. `bands` follow each other.
+    pub(crate) fn fill_all<T: Copy + Send + Sync>(
+        &self,
+        planes: &[T],
+        size: usize,
+        pad: T,
+        bands: &mut [T],
+    ) {
+        let threads = rayon::current_num_threads();
+        let rows = self.y.reach(self.y.axis.output).div_ceil(threads);
+        // The first rows of all planes, the rows after these, ...
+        let mut shares: SmallVec<[Share<'_, T>; 8]> = (0..threads).map(|_| Share::new()).collect();
+        for (plane, band) in planes
+            .chunks_exact(size)
+            .zip(bands.chunks_exact_mut(self.len()))
+        {
+            let parts = band.chunks_exact_mut(self.part());
+            for (part, phases) in parts.zip(self.phases()) {
+                for (share, lines) in shares.iter_mut().zip(part.chunks_mut(rows * self.pitch)) {
+                    share.push((plane, phases, lines));
                 }
             }
         }
+        let all = shares.par_iter_mut().enumerate();
+        all.with_max_len(1).share(|(i, share)| {
+            for (plane, phases, lines) in share {
+                self.fill_part(plane, i * rows, *phases, Some(pad), lines);
+            }
+        });
+    }
+
+    /// The elements of a band that are in the same phases.
+    fn part(&self) -> usize {
+        self.y.reach(self.band) * self.pitch
+    }
+
+    /// The phases along rows and columns, in the order of their parts.
+    fn phases(&self) -> impl Iterator<Item = [usize; 2]> {
+        let along = |&py| self.x.used.iter().map(move |&px| [py, px]);
+        self.y.used.iter().flat_map(along)
+    }
+
+    /// Fills some lines of a part, of which `first` is the number of the first one in the whole plane.
+    #[inline(always)]
+    fn fill_part<T: Copy>(
+        &self,
+        plane: &[T],
+        first: usize,
+        [py, px]: [usize; 2],
+        pad: Option<T>,
+        lines: &mut [T],
+    ) {
+        let (y, x) = (self.y.axis, self.x.axis);
+        let before = x.pad.saturating_sub(px).div_ceil(x.stride).min(self.pitch);
+        let start = (before * x.stride + px).saturating_sub(x.pad).min(x.input);
+        let len = (x.input - start)
+            .div_ceil(x.stride)
+            .min(self.pitch - before);
+        for (row, line) in lines.chunks_exact_mut(self.pitch).enumerate() {
+            let at = ((first + row) * y.stride + py).checked_sub(y.pad);
+            let Some(at) = at.filter(|&at| at < y.input) else {
+                if let Some(pad) = pad {
+                    line.fill(pad);
+                }
+                continue;
+            };
+            if let Some(pad) = pad {
+                line[..before].fill(pad);
+                line[before + len..].fill(pad);
+            }
+            let from = &plane[at * x.input..][start..x.input];
+            every(from, x.stride, &mut line[before..before + len]);
+        }
     }
 }
+
+/// Lines that one thread fills, each with its plane and its phases.
+type Share<'a, T> = SmallVec<[(&'a [T], [usize; 2], &'a mut [T]); 16]>;
 
 /// Every `stride`th element of a line, the first included.
 #[inline(always)]
@@ -178,6 +238,46 @@ pub(crate) fn every<T: Copy>(line: &[T], stride: usize, out: &mut [T]) {
         stride => {
             for (out, &x) in out.iter_mut().zip(line.iter().step_by(stride)) {
                 *out = x;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_fill_bands_as_one_does() {
+        for (kernel, stride, dilation, pad) in [
+            (7, 2, 1, 3),
+            (3, 2, 1, 1),
+            (3, 1, 2, 2),
+            (2, 3, 1, 0),
+            (5, 4, 1, 7),
+        ] {
+            let axis = |input: usize| Axis {
+                input,
+                kernel,
+                output: (input + 2 * pad - (kernel - 1) * dilation - 1) / stride + 1,
+                stride,
+                dilation,
+                pad,
+            };
+            let (y, x) = (axis(23), axis(40));
+            let layout = Layout::new(&Window::new(&[y, x]), y.output, 3, 1 << 20).expect("small");
+            let (size, len) = (y.input * x.input, layout.len());
+            let data: Vec<u32> = (1..).take(3 * size).collect();
+            let mut expected = vec![u32::MAX; 3 * len];
+            for (plane, band) in data.chunks(size).zip(expected.chunks_mut(len)) {
+                layout.fill(plane, 0, y.output, Some(0), band);
+            }
+            for threads in [1, 2, 3, 40] {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+                let mut bands = vec![u32::MAX; 3 * len];
+                let fill = || layout.fill_all(&data, size, 0, &mut bands);
+                pool.expect("threads").install(fill);
+                assert_eq!(bands, expected, "{kernel} {stride} {threads}");
             }
         }
     }

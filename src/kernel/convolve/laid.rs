@@ -17,6 +17,9 @@ use crate::kernel::window::Window;
 /// Elements of all planes of an image, at most: they stay in a cache.
 const MOST: usize = 1 << 20;
 
+/// Elements of all planes that are worth several threads.
+const SHARED: usize = 1 << 17;
+
 /// Channels of a group up to which patches are taken from planes faster than from the data.
 const FEW: usize = 64;
 
@@ -60,8 +63,9 @@ impl Laid {
         })
     }
 
-    /// Calls `f` with the columns of an image's group.
-    pub(super) fn columns(&self, data: &[f32], f: impl FnOnce(&dyn Panels<f32>)) {
+    /// Calls `f` with the columns of an image's group. Large planes are laid out by several threads unless this one
+    /// is to be `alone`: each about what it multiplies, which comes from another's cache otherwise.
+    pub(super) fn columns(&self, data: &[f32], alone: bool, f: impl FnOnce(&dyn Panels<f32>)) {
         let [_, y, x] = self.window.axes();
         let (inputs, taps, len) = (self.window.inputs(), self.window.taps(), self.layout.len());
         with_scratch(self.channels * taps, |offsets: &mut [usize]| {
@@ -71,9 +75,14 @@ impl Laid {
             }
             // Whole vectors are read.
             with_scratch(self.channels * len + VECTOR, |planes: &mut [f32]| {
-                let channels = data.chunks_exact(inputs);
-                for (plane, laid) in channels.zip(planes.chunks_exact_mut(len)) {
-                    self.layout.fill(plane, 0, y.output, Some(0.0), laid);
+                let large = self.channels * len >= SHARED;
+                if large && !alone && rayon::current_num_threads() > 1 {
+                    self.layout.fill_all(data, inputs, 0.0, planes);
+                } else {
+                    let channels = data.chunks_exact(inputs);
+                    for (plane, laid) in channels.zip(planes.chunks_exact_mut(len)) {
+                        self.layout.fill(plane, 0, y.output, Some(0.0), laid);
+                    }
                 }
                 f(&LaidColumns {
                     laid: self,
@@ -217,7 +226,7 @@ mod tests {
                 place.map_or(0.0, |place| data[channel * y.input * x.input + place])
             };
             let laid = Laid::new(sizes, &window).expect("few channels");
-            laid.columns(&data, |panels| {
+            laid.columns(&data, false, |panels| {
                 assert_eq!(panels.rows(), sizes.channels * y.kernel * x.kernel);
                 for width in [16, 48] {
                     for start in (0..panels.columns()).step_by(width) {

@@ -188,7 +188,7 @@ fn products(
         if window.is_pointwise() || n == 1 && window.is_whole() {
             by(Right::Matrix(Matrix::new(data, k, n)));
         } else if let Some(laid) = laid {
-            laid.columns(data, |columns| by(Right::Panels(columns)));
+            laid.columns(data, alone, |columns| by(Right::Panels(columns)));
         } else {
             let channels = sizes.channels;
             by(Right::Panels(&Columns {
