@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use smallvec::SmallVec;
 
 use super::window::{Axis, Window};
-use crate::limits::Share as _;
+use crate::limits::Share;
 
 /// Elements that stay in the nearest cache.
 const NEAR: usize = 5 << 10;
@@ -140,7 +140,7 @@ impl Layout {
     }
 
     /// Fills the bands of several planes of so many elements with what is under all of their rows of windows, of which
-    /// each thread takes as many. `bands` follow each other.
+    /// each thread takes as many. `bands` follow each other, and are whole planes.
     pub(crate) fn fill_all<T: Copy + Send + Sync>(
         &self,
         planes: &[T],
@@ -148,24 +148,27 @@ impl Layout {
         pad: T,
         bands: &mut [T],
     ) {
+        debug_assert_eq!(self.band, self.y.axis.output, "one band is all of a plane");
         let threads = rayon::current_num_threads();
         let rows = self.y.reach(self.y.axis.output).div_ceil(threads);
         // The first rows of all planes, the rows after these, ...
-        let mut shares: SmallVec<[Share<'_, T>; 8]> = (0..threads).map(|_| Share::new()).collect();
+        let mut portions: SmallVec<[Portion<'_, T>; 8]> =
+            (0..threads).map(|_| Portion::new()).collect();
         for (plane, band) in planes
             .chunks_exact(size)
             .zip(bands.chunks_exact_mut(self.len()))
         {
             let parts = band.chunks_exact_mut(self.part());
             for (part, phases) in parts.zip(self.phases()) {
-                for (share, lines) in shares.iter_mut().zip(part.chunks_mut(rows * self.pitch)) {
-                    share.push((plane, phases, lines));
+                for (portion, lines) in portions.iter_mut().zip(part.chunks_mut(rows * self.pitch))
+                {
+                    portion.push((plane, phases, lines));
                 }
             }
         }
-        let all = shares.par_iter_mut().enumerate();
-        all.with_max_len(1).share(|(i, share)| {
-            for (plane, phases, lines) in share {
+        let all = portions.par_iter_mut().enumerate();
+        all.with_max_len(1).share(|(i, portion)| {
+            for (plane, phases, lines) in portion {
                 self.fill_part(plane, i * rows, *phases, Some(pad), lines);
             }
         });
@@ -217,7 +220,7 @@ impl Layout {
 }
 
 /// Lines that one thread fills, each with its plane and its phases.
-type Share<'a, T> = SmallVec<[(&'a [T], [usize; 2], &'a mut [T]); 16]>;
+type Portion<'a, T> = SmallVec<[(&'a [T], [usize; 2], &'a mut [T]); 16]>;
 
 /// Every `stride`th element of a line, the first included.
 #[inline(always)]

@@ -223,19 +223,16 @@ impl<T: Lanes> Plan<'_, T> {
         [count, threads]: [usize; 2],
     ) {
         let (n, k) = (self.n, self.k());
-        let left = match &self.b {
+        let many = match &self.b {
             Source::Packed(_) => LEFT_AT_HAND,
             Source::Lines(_) | Source::Panels(_) => LEFT_ELEMENTS,
         };
-        let most = (left / self.terms).max(self.tile.rows);
+        let most = (many / self.terms).max(self.tile.rows);
         let most = most / self.tile.rows * self.tile.rows;
+        let meet = bands == 1 && threads > 1;
+        let left = if meet { many } else { LEFT_AT_HAND };
         for from in all.clone().step_by(most) {
             let rows = from..all.end.min(from + most);
-            let left = if bands == 1 && threads > 1 {
-                left
-            } else {
-                LEFT_AT_HAND
-            };
             let depth = (left / rows.len() / self.terms).max(1) * self.terms;
             for first in (0..k).step_by(depth) {
                 let terms = first..k.min(first + depth);
@@ -247,7 +244,7 @@ impl<T: Lanes> Plan<'_, T> {
                         [rows.clone(), terms.clone()],
                         self.tile.rows,
                         panels,
-                        bands == 1 && threads > 1,
+                        meet,
                     );
                     let side = Side {
                         data: panels,
