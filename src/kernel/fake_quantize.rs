@@ -44,23 +44,25 @@ impl<T: Real> Many<T> {
     /// `None` where the arithmetic of these would not be exact, or no faster.
     #[inline(always)]
     fn new(limits: Limits<T>, steps: T) -> Option<Self> {
-        let [low, high] = limits.input;
-        let many = Self {
+        let ([low, high], [out_low, out_high]) = (limits.input, limits.output);
+        // A run may be short, so the limits are found from what their levels share: nothing, and all.
+        let from_low = T::zero() * (out_high - out_low) + out_low;
+        let few = steps >= T::one() && steps <= T::of(Self::MOST);
+        let exact = low < high && few && same(from_low, out_low);
+        (exact && adds_products()).then(|| Self {
             limits,
             range: high - low,
             steps,
             one_by_steps: steps.recip(),
-        };
-        let exact = low < high && steps <= T::of(Self::MOST);
-        let [out_low, _] = limits.output;
-        (exact && adds_products() && same(many.inside(low), out_low)).then_some(many)
+        })
     }
 
     /// Whether the level of the upper limit stands for the upper limit of the output: rounded, it may stand for a
     /// neighbour.
     #[inline(always)]
     fn ends_high(&self) -> bool {
-        same(self.inside(self.limits.input[1]), self.limits.output[1])
+        let [out_low, out_high] = self.limits.output;
+        self.range.is_finite() && same((out_high - out_low) + out_low, out_high)
     }
 
     /// As [`Limits::quantize`].
@@ -223,11 +225,13 @@ mod tests {
 
     #[test]
     fn many_are_quantised_as_each_is() {
+        // As many as make each of them meet all limits.
+        const STEPS: [f64; 6] = [1.0, 3.0, 255.0, 65_535.0, 0.0, 15.0];
         fn check<T: Real>(wide: u32, scale: f64) {
             let number = |x: f64| T::of(x);
             let nothing = T::zero();
             let mut found = [0; 3];
-            for (i, steps) in (0..2000).zip([1.0, 3.0, 255.0, 65_535.0].into_iter().cycle()) {
+            for (i, steps) in (0..2000).zip(STEPS.into_iter().cycle()) {
                 let some = |k: u32| {
                     let bits = (4 * i + k).wrapping_mul(2_654_435_761) % wide;
                     number((f64::from(bits) / f64::from(wide / 8) - 4.0) * scale)
@@ -235,6 +239,7 @@ mod tests {
                 let input = match i % 7 {
                     0 => [some(1), some(1)],
                     1 => [nothing, some(1).abs()],
+                    2 => [T::min_value(), T::max_value()],
                     _ => [some(0).min(some(1)), some(0).max(some(1))],
                 };
                 let output = match i % 5 {
@@ -251,6 +256,10 @@ mod tests {
                 };
                 found[1 + usize::from(many.ends_high())] += 1;
                 let [low, high] = input;
+                // Found from less, but the same.
+                assert!(same(many.inside(low), output[0]), "{limits:?} {steps:?}");
+                let high_end = same(many.inside(high), output[1]);
+                assert_eq!(many.ends_high(), high_end, "{limits:?} {steps:?}");
                 let least = T::epsilon() * T::of(4.0);
                 let range = high - low;
                 let inside = (0..40u32).map(|k| low + range * number(f64::from(k) / 39.0));
