@@ -242,7 +242,7 @@ pub(crate) fn convolve_back_single(
         let planes = out.par_chunks_mut(plane).enumerate();
         planes
             .with_min_len(PART.div_ceil(plane))
-            .share(|(index, out)| finish(index * plane, out));
+            .share(|(index, out)| finish.part(index * plane, out));
     }
 }
 
@@ -309,7 +309,7 @@ fn spread_apart(
                 out,
             });
             if let Some(finish) = finish {
-                finish((image * sizes.filters + filter) * plane + at, out);
+                finish.part((image * sizes.filters + filter) * plane + at, out);
             }
         }
     };

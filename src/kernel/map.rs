@@ -2,7 +2,7 @@
 
 use super::block::{Operand, blocks};
 use super::simd::vectorize_mut;
-use crate::op::Added;
+use crate::op::{Added, AddedToPieces, Terms};
 use crate::tensor::Tensor;
 use crate::tensor::convert::{Compute, Native};
 
@@ -38,21 +38,33 @@ const WHOLE: usize = 16;
 
 /// Replaces each element by a function of its sum with what is added, as [`each`].
 #[inline(always)]
-pub(crate) fn each_sum(elements: &mut [f32], added: Added<'_>, f: impl Fn(f32) -> f32) {
-    vectorize_mut(
-        #[inline(always)]
-        move || {
-            let Added { repeated, beside } = added;
-            let (mut at, mut skip) = (0, repeated.skip);
-            for &shift in repeated.values {
-                let len = (repeated.times - skip).min(elements.len() - at);
-                let now = &mut elements[at..][..len];
-                let beside = beside.map(|beside| &beside[at..][..len]);
-                run(now, shift, beside, &f);
-                (at, skip) = (at + len, 0);
-            }
-        },
-    );
+pub(crate) fn each_sum(terms: Terms<'_, '_>, f: impl Fn(f32) -> f32) {
+    match terms {
+        Terms::Run(elements, Added { repeated, beside }) => vectorize_mut(
+            #[inline(always)]
+            move || {
+                let (mut at, mut skip) = (0, repeated.skip);
+                for &shift in repeated.values {
+                    let len = (repeated.times - skip).min(elements.len() - at);
+                    let now = &mut elements[at..][..len];
+                    let beside = beside.map(|beside| &beside[at..][..len]);
+                    run(now, shift, beside, &f);
+                    (at, skip) = (at + len, 0);
+                }
+            },
+        ),
+        Terms::Pieces(pieces, AddedToPieces { each, beside }) => vectorize_mut(
+            #[inline(always)]
+            move || {
+                for (i, piece) in pieces.iter_mut().enumerate() {
+                    // Without one, every number stays what it is.
+                    let shift = each.map_or(-0.0, |each| each[i]);
+                    let beside = beside.map(|(beside, step)| &beside[i * step..][..piece.len()]);
+                    run(piece, shift, beside, &f);
+                }
+            },
+        ),
+    }
 }
 
 /// Runs are short at times, and their last elements one by one would take as long as whole vectors: these

@@ -38,7 +38,7 @@ pub trait Elementwise: Sync {
 
     /// Replaces each element by the function of its sum with what is added: called of operations that
     /// take sums.
-    fn compute_sums(&self, _added: Added<'_>, _elements: &mut [f32]) {}
+    fn compute_sums(&self, _terms: Terms<'_, '_>) {}
 }
 
 /// Elements of which each comes `times` times before the next, seen from element `skip` on.
@@ -61,9 +61,73 @@ pub struct Added<'a> {
     pub beside: Option<&'a [f32]>,
 }
 
-/// What is done to the elements of output 0 while they are still in the cache: called once for
-/// each part of it, with the position of the part's first element and the part.
-pub type Finish<'a> = &'a (dyn Fn(usize, &mut [f32]) + Sync);
+/// What is added to pieces, one after the other.
+#[derive(Debug, Clone, Copy)]
+pub struct AddedToPieces<'a> {
+    /// First, one number to all elements of each piece.
+    pub each: Option<&'a [f32]>,
+    /// Then, a number to each element. Those of a piece are so many behind those of the one before.
+    pub beside: Option<(&'a [f32], usize)>,
+}
+
+/// The terms of sums: elements, and what is added to them.
+#[derive(Debug)]
+pub enum Terms<'a, 'e> {
+    /// Elements that follow each other.
+    Run(&'a mut [f32], Added<'a>),
+    /// Pieces of equal length.
+    Pieces(&'a mut [&'e mut [f32]], AddedToPieces<'a>),
+}
+
+/// What is done to the elements of a result that are final, while they are still in the cache: to each once.
+pub trait Finishing<T>: Sync {
+    /// Finishes elements that follow each other; the first is at position `at` of the result.
+    fn part(&self, at: usize, part: &mut [T]);
+
+    /// Finishes pieces of equal length. The first begins at position `at`, and each `stride` behind the one before.
+    fn pieces(&self, at: usize, stride: usize, pieces: &mut [&mut [T]]) {
+        for (i, piece) in pieces.iter_mut().enumerate() {
+            self.part(at + i * stride, piece);
+        }
+    }
+}
+
+impl<T, F: Fn(usize, &mut [T]) + Sync> Finishing<T> for F {
+    fn part(&self, at: usize, part: &mut [T]) {
+        self(at, part);
+    }
+}
+
+/// Something to do to elements of a result, most often output 0 of an operation.
+pub type Finish<'a, T = f32> = &'a dyn Finishing<T>;
+
+/// Finishes what is a part of a larger result.
+pub(crate) struct Shifted<'a, T> {
+    finish: Finish<'a, T>,
+    by: usize,
+}
+
+impl<'a, T> Shifted<'a, T> {
+    /// If there is something to do to the larger result: for its part that begins at `by`.
+    pub(crate) fn new(finish: Option<Finish<'a, T>>, by: usize) -> Option<Self> {
+        finish.map(|finish| Self { finish, by })
+    }
+
+    /// The same as what a product is given.
+    pub(crate) fn as_finish(&self) -> Finish<'_, T> {
+        self
+    }
+}
+
+impl<T> Finishing<T> for Shifted<'_, T> {
+    fn part(&self, at: usize, part: &mut [T]) {
+        self.finish.part(self.by + at, part);
+    }
+
+    fn pieces(&self, at: usize, stride: usize, pieces: &mut [&mut [T]]) {
+        self.finish.pieces(self.by + at, stride, pieces);
+    }
+}
 
 /// An operation that some of its constant inputs went into.
 #[derive(Debug)]

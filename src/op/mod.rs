@@ -25,7 +25,8 @@ pub(crate) use axis::{
 pub(crate) use def::made;
 pub use def::{AttributeList, LayerData, OpDef, Version, Weights};
 pub(crate) use def::{NoWeights, ReadError, ReadResult, def, def_with, fixed};
-pub use fuse::{Added, Elementwise, Finish, Prepared, Repeated};
+pub(crate) use fuse::Shifted;
+pub use fuse::{Added, AddedToPieces, Elementwise, Finish, Finishing, Prepared, Repeated, Terms};
 pub use input::Input;
 pub(crate) use input::{expect_index_type, expect_indices_fit, merge_types, same_dimension};
 pub use stored::Stored;
@@ -155,7 +156,7 @@ pub trait Op: Any + Debug + Send + Sync {
     /// As [`Op::eval`].
     fn eval_finishing(&self, mut io: Io<'_>, finish: Finish<'_>) -> Result<(), OpError> {
         self.eval(io.reborrow())?;
-        finish(0, io.outputs[0].as_mut_slice()?);
+        finish.part(0, io.outputs[0].as_mut_slice()?);
         Ok(())
     }
 

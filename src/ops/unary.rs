@@ -11,7 +11,7 @@ use crate::kernel::dispatch::{Lane, lane};
 use crate::kernel::map::{each, each_sum, map};
 use crate::kernel::math;
 use crate::kernel::real::Real;
-use crate::op::{Added, Elementwise, Input, Io, Op, OpError, Output, Outputs, ensure};
+use crate::op::{Elementwise, Input, Io, Op, OpError, Output, Outputs, Terms, ensure};
 use crate::tensor::convert::{Compute, convert, convert_into};
 use crate::tensor::{ElementType, Tensor, ValueRange};
 
@@ -54,11 +54,10 @@ pub(super) trait Function: Debug + Clone + Send + Sync + 'static {
     }
 
     /// Replaces elements by the function of their sums.
-    fn sums(&self, added: Added<'_>, elements: &mut [f32]) {
+    fn sums(&self, terms: Terms<'_, '_>) {
         let f = self.clone();
         each_sum(
-            elements,
-            added,
+            terms,
             #[inline(always)]
             move |x| f.real(x),
         );
@@ -139,9 +138,9 @@ impl<F: Function> Elementwise for Unary<F> {
         F::TAKES_SUMS
     }
 
-    fn compute_sums(&self, added: Added<'_>, elements: &mut [f32]) {
+    fn compute_sums(&self, terms: Terms<'_, '_>) {
         if F::TAKES_SUMS {
-            self.0.sums(added, elements);
+            self.0.sums(terms);
         }
     }
 }

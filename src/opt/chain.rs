@@ -120,6 +120,24 @@ impl Chain {
         });
     }
 
+    /// As [`Chain::run`] of pieces of equal length, each `stride` behind the one before.
+    pub(super) fn run_pieces(
+        &self,
+        operands: &[Operand<'_>],
+        at: usize,
+        stride: usize,
+        pieces: &mut [&mut [f32]],
+    ) {
+        if let Some(sums) = &self.sums
+            && sums.run_pieces(operands, at, stride, pieces).is_some()
+        {
+            return;
+        }
+        for (i, piece) in pieces.iter_mut().enumerate() {
+            self.run(operands, at + i * stride, piece);
+        }
+    }
+
     fn block(
         &self,
         operands: &[Operand<'_>],

@@ -202,8 +202,54 @@ fn sums_are_one_loop() {
     assert!(sums(1, "Floor").sums.is_none());
 }
 
+/// What is added to a result of these sizes, of one of six shapes.
+fn operand([batch, channels, plane]: [usize; 3], kind: usize) -> Tensor {
+    let shapes = [
+        vec![1],
+        vec![channels, 1],
+        vec![batch, channels, 1],
+        vec![plane],
+        vec![channels, plane],
+        vec![batch, 1, plane],
+    ];
+    numbered(&shapes[kind], kind)
+}
+
+#[test]
+fn pieces_are_one_loop() {
+    let sizes = [2, 5, 100];
+    let out = Shape::from(&sizes[..]);
+    let all = || numbered(&sizes, 3);
+    // Whether half rows of channels are, and whether whole images are.
+    for (tensors, rows, images) in [
+        (vec![operand(sizes, 1)], true, false),
+        (vec![operand(sizes, 2)], true, false),
+        (vec![operand(sizes, 3)], true, false),
+        (vec![operand(sizes, 4)], false, true),
+        (vec![all()], true, true),
+        (vec![operand(sizes, 1), all()], true, false),
+        (vec![operand(sizes, 2), operand(sizes, 3)], true, false),
+        (vec![], true, true),
+        // To add the numbers first would round otherwise.
+        (vec![all(), operand(sizes, 1)], false, false),
+    ] {
+        let chain = sums(tensors.len(), "ReLU");
+        let tensors: Vec<&Tensor> = tensors.iter().collect();
+        let operands = chain.operands(&tensors, &out).expect("f32");
+        let sums = chain.sums.as_ref().expect("sums");
+        let mut elements = vec![0.5; 1000];
+        let pieces = elements[500..].chunks_mut(100).map(|row| &mut row[20..70]);
+        let done = sums.run_pieces(&operands, 520, 100, &mut pieces.collect::<Vec<_>>());
+        assert_eq!(done.is_some(), rows, "{tensors:?}");
+        let mut pieces: Vec<_> = elements.chunks_mut(500).collect();
+        let done = sums.run_pieces(&operands, 0, 500, &mut pieces);
+        assert_eq!(done.is_some(), images, "{tensors:?}");
+    }
+}
+
 proptest! {
-    /// One loop gives the very bits of one operation after the other.
+    /// One loop gives the very bits of one operation after the other, whether elements come in parts that
+    /// follow each other or in pieces of rows.
     #[test]
     fn sums_like_steps(
         [batch, channels] in [1usize..4, 1usize..20],
@@ -211,36 +257,41 @@ proptest! {
         kinds in prop::collection::vec(0usize..6, 0..3),
         function in prop::sample::select(FUNCTIONS.into_iter().chain([""]).collect::<Vec<_>>()),
         cut in 1usize..5000,
+        together in 1usize..12,
     ) {
         prop_assume!(!kinds.is_empty() || !function.is_empty());
-        let shapes = [
-            vec![1],
-            vec![channels, 1],
-            vec![batch, channels, 1],
-            vec![plane],
-            vec![channels, plane],
-            vec![batch, 1, plane],
-        ];
-        let tensors: Vec<Tensor> = kinds.iter().map(|&kind| numbered(&shapes[kind], kind)).collect();
+        let sizes = [batch, channels, plane];
+        let tensors: Vec<Tensor> = kinds.iter().map(|&kind| operand(sizes, kind)).collect();
         let tensors: Vec<&Tensor> = tensors.iter().collect();
-        let out = Shape::from(&[batch, channels, plane][..]);
+        let out = Shape::from(&sizes[..]);
         let mut chain = sums(kinds.len(), function);
-        let head = numbered(&[batch, channels, plane], 9);
+        let head = numbered(&sizes, 9);
         let mut head = head.as_slice::<f32>().expect("f32").to_vec();
         // What stays what it is where nothing is added.
         head[0] = -0.0;
-        let mut run = |one_loop: bool| {
-            if !one_loop {
-                chain.sums = None;
-            }
+        let run = |chain: &Chain, in_pieces: bool| {
             let operands = chain.operands(&tensors, &out).expect("f32");
             let mut found = head.clone();
-            for (i, part) in found.chunks_mut(cut).enumerate() {
-                chain.run(&operands, i * cut, part);
+            if in_pieces {
+                for (i, rows) in found.chunks_mut(together * plane).enumerate() {
+                    let at = i * together * plane;
+                    let middle = cut % plane;
+                    let halves = rows.chunks_mut(plane).map(|row| row.split_at_mut(middle));
+                    let (mut left, mut right): (Vec<_>, Vec<_>) = halves.unzip();
+                    chain.run_pieces(&operands, at, plane, &mut left);
+                    chain.run_pieces(&operands, at + middle, plane, &mut right);
+                }
+            } else {
+                for (i, part) in found.chunks_mut(cut).enumerate() {
+                    chain.run(&operands, i * cut, part);
+                }
             }
             found.into_iter().map(f32::to_bits).collect::<Vec<_>>()
         };
-        let found = run(true);
-        prop_assert_eq!(found, run(false));
+        let (parts, pieces) = (run(&chain, false), run(&chain, true));
+        chain.sums = None;
+        let expected = run(&chain, false);
+        prop_assert_eq!(&parts, &expected);
+        prop_assert_eq!(&pieces, &expected);
     }
 }

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::chain::{Arg, Chain, Step};
+use super::operand::Operand;
 use crate::limits::Share;
-use crate::op::{Input, Io, Op, OpError, Output, Outputs, bail};
+use crate::op::{Finishing, Input, Io, Op, OpError, Output, Outputs, bail};
 
 /// Elements that a thread computes at a time; less stays on the calling thread.
 const PART: usize = 1 << 15;
@@ -26,6 +27,22 @@ struct Head {
     op: Arc<dyn Op>,
     /// How many inputs it takes.
     inputs: usize,
+}
+
+/// What is left to do to what the head computes.
+struct Rest<'a> {
+    chain: &'a Chain,
+    operands: &'a [Operand<'a>],
+}
+
+impl Finishing<f32> for Rest<'_> {
+    fn part(&self, at: usize, part: &mut [f32]) {
+        self.chain.run(self.operands, at, part);
+    }
+
+    fn pieces(&self, at: usize, stride: usize, pieces: &mut [&mut [f32]]) {
+        self.chain.run_pieces(self.operands, at, stride, pieces);
+    }
 }
 
 impl Joined {
@@ -92,8 +109,11 @@ impl Op for Joined {
                     inputs: own,
                     outputs: io.outputs,
                 };
-                let finish = |at: usize, part: &mut [f32]| self.chain.run(&operands, at, part);
-                head.op.eval_finishing(io, &finish)
+                let rest = Rest {
+                    chain: &self.chain,
+                    operands: &operands,
+                };
+                head.op.eval_finishing(io, &rest)
             }
             None => {
                 let out = out.as_mut_slice::<f32>()?;

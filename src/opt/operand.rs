@@ -100,6 +100,40 @@ impl<'a> Operand<'a> {
         })
     }
 
+    /// The elements at pieces of one size, each `stride` behind the one before, if each piece has one.
+    pub(super) fn each(
+        &self,
+        at: usize,
+        stride: usize,
+        [pieces, len]: [usize; 2],
+    ) -> Option<&'a [f32]> {
+        let (times, count) = match self.axes[..] {
+            [(count, 1), (times, 0)] | [(_, 0), (count, 1), (times, 0)] => (times, count),
+            _ => return None,
+        };
+        if stride != times || at % times + len > times {
+            return None;
+        }
+        self.data[..count].get(at / times % count..)?.get(..pieces)
+    }
+
+    /// The elements at such pieces, if there is one to each of theirs: those of the first and all behind them, and how
+    /// far behind each other those of pieces are.
+    pub(super) fn beside(
+        &self,
+        at: usize,
+        stride: usize,
+        [pieces, len]: [usize; 2],
+    ) -> Option<(&'a [f32], usize)> {
+        let (first, step) = match self.axes[..] {
+            [(_, 1)] => (at, stride),
+            [(_, 0), (n, 1)] if stride == n && at % n + len <= n => (at % n, 0),
+            _ => return None,
+        };
+        let rest = self.data.get(first..)?;
+        (pieces.saturating_sub(1) * step + len <= rest.len()).then_some((rest, step))
+    }
+
     /// Writes the elements from `at` on.
     pub(super) fn fill(&self, at: usize, out: &mut [f32]) {
         let last = self.axes.len() - 1;

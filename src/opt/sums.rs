@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::chain::{Arg, Step};
 use super::operand::Operand;
 use crate::kernel::map::each_sum;
-use crate::op::{Added, Op, Repeated};
+use crate::op::{Added, AddedToPieces, Op, Repeated, Terms};
 
 /// Elements of a piece, at least, that are worth a call.
 const FEWEST: usize = 64;
@@ -82,19 +82,44 @@ impl Sums {
             let Some((repeated, beside)) = added else {
                 break;
             };
-            let added = Added { repeated, beside };
-            let elements = &mut rest[..len];
-            match self.function.as_ref().and_then(|op| op.elementwise()) {
-                Some(function) => function.compute_sums(added, elements),
-                None => each_sum(
-                    elements,
-                    added,
-                    #[inline(always)]
-                    |x| x,
-                ),
-            }
+            self.compute(Terms::Run(&mut rest[..len], Added { repeated, beside }));
             done += len;
         }
         done
+    }
+
+    /// Computes pieces of equal length, of which the first begins at `at` and each `stride` behind the one before;
+    /// or none, where what is added to them is found piece by piece.
+    pub(super) fn run_pieces(
+        &self,
+        operands: &[Operand<'_>],
+        at: usize,
+        stride: usize,
+        pieces: &mut [&mut [f32]],
+    ) -> Option<()> {
+        let size = [pieces.len(), pieces.first()?.len()];
+        let each = |k: usize| operands[k].each(at, stride, size);
+        let beside = |k: usize| operands[k].beside(at, stride, size);
+        let (each, beside) = match self.added {
+            [None, _] => (None, None),
+            [Some(first), None] => match each(first) {
+                None => (None, Some(beside(first)?)),
+                each => (each, None),
+            },
+            [Some(first), Some(second)] => (Some(each(first)?), Some(beside(second)?)),
+        };
+        self.compute(Terms::Pieces(pieces, AddedToPieces { each, beside }));
+        Some(())
+    }
+
+    fn compute(&self, terms: Terms<'_, '_>) {
+        match self.function.as_ref().and_then(|op| op.elementwise()) {
+            Some(function) => function.compute_sums(terms),
+            None => each_sum(
+                terms,
+                #[inline(always)]
+                |x| x,
+            ),
+        }
     }
 }

@@ -157,7 +157,7 @@ impl Depthwise {
             let Some(finish) = finish else { return };
             for (out, channel) in job.outs.iter_mut().zip(job.channel..) {
                 let plane = job.image * self.channels + channel;
-                finish(
+                finish.part(
                     (plane * self.y.output + job.rows.start) * self.x.output,
                     out,
                 );

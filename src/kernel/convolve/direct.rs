@@ -198,7 +198,7 @@ impl Direct {
             if let Some(finish) = finish {
                 for (out, filter) in job.outs.iter_mut().zip(job.filter..) {
                     let row = ((job.image * m + filter) * z.output + job.z) * y.output + job.row;
-                    finish(row * x.output, out);
+                    finish.part(row * x.output, out);
                 }
             }
         };

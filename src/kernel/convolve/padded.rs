@@ -243,7 +243,7 @@ impl Ready<'_> {
         if let Some(finish) = finish
             && (ready + plane > TOGETHER || end * plane == out.len())
         {
-            finish((first + done) * plane, &mut out[done * plane..][..ready]);
+            finish.part((first + done) * plane, &mut out[done * plane..][..ready]);
             self.done = end;
         }
     }

@@ -17,7 +17,7 @@ use crate::kernel::gemm::{
 use crate::kernel::scratch::{or_refuse, try_collect};
 use crate::kernel::window::Window;
 use crate::limits::Share;
-use crate::op::Finish;
+use crate::op::{Finish, Shifted};
 
 /// From as many products on, each is computed by one thread.
 const MANY: usize = 8;
@@ -111,7 +111,7 @@ pub(crate) fn convolve(
     if sizes.channels == 0 {
         out.fill(0.0);
         if let Some(finish) = finish {
-            finish(0, out);
+            finish.part(0, out);
         }
         return;
     }
@@ -171,14 +171,10 @@ fn products(
     let one = |image: usize, out: &mut [f32], alone: bool| {
         let group = image % sizes.groups;
         let data = &data[image * inputs..][..inputs];
-        let shifted = |at: usize, part: &mut [f32]| {
-            if let Some(finish) = finish {
-                finish(image * m * n + at, part);
-            }
-        };
+        let shifted = Shifted::new(finish, image * m * n);
         let how = How {
             alone,
-            finish: finish.is_some().then_some(&shifted as Finish<'_>),
+            finish: shifted.as_ref().map(Shifted::as_finish),
             ..How::default()
         };
         let packed = packed.map(|packed| &packed[group]);

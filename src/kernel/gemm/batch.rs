@@ -3,8 +3,9 @@
 use rayon::prelude::*;
 use smallvec::SmallVec;
 
-use super::{Finish, How, Matrix, Product};
+use super::{How, Matrix, Product};
 use crate::limits::Share;
+use crate::op::{Finish, Shifted};
 
 /// Which matrix of an operand belongs to each of a batch, where its batch dimensions are broadcast.
 #[derive(Debug, Clone)]
@@ -71,15 +72,11 @@ pub(crate) fn batches<'a, T: Product>(
     }
     let work = size.saturating_mul(a(0).columns).max(1);
     let compute = |i: usize, c: &mut [T], alone: bool| {
-        let shifted = |at: usize, piece: &mut [T]| {
-            if let Some(finish) = finish {
-                finish(i * size + at, piece);
-            }
-        };
+        let shifted = Shifted::new(finish, i * size);
         let how = How {
             accumulate: false,
             alone,
-            finish: finish.is_some().then_some(&shifted as Finish<'_, T>),
+            finish: shifted.as_ref().map(Shifted::as_finish),
         };
         T::product_as(a(i), b(i), c, how);
     };

@@ -33,7 +33,7 @@ pub(crate) use compressed::{Compressed, PackedNarrow};
 pub(crate) use lanes::{Lanes, dispatch, lanes, registers};
 pub(crate) use narrow::{Narrow, multiply_narrow};
 pub(crate) use nibbles::Nibbles;
-pub(crate) use operand::{Finish, How, Left, Panels, Right};
+pub(crate) use operand::{How, Left, Panels, Right};
 pub(crate) use pack::{PackedLeft, PackedRight, made};
 pub(crate) use pieces::{MOST_VECTORS, Pieces};
 pub(crate) use series::PackedSeries;
@@ -163,7 +163,7 @@ pub(crate) trait Product: Compute {
     fn product_as(a: Matrix<'_, Self>, b: Matrix<'_, Self>, c: &mut [Self], how: How<'_, Self>) {
         Self::product(a, b, c, how.accumulate);
         if let Some(finish) = how.finish {
-            finish(0, c);
+            finish.part(0, c);
         }
     }
 }
@@ -253,7 +253,7 @@ fn product_on<T: Real>(arch: Arch, a: Left<'_, T>, b: Right<'_, T>, c: &mut [T],
             c.fill(T::zero());
         }
         if let Some(finish) = how.finish {
-            finish(0, c);
+            finish.part(0, c);
         }
         return;
     }

@@ -7,6 +7,7 @@ use super::pieces::Pieces;
 use super::size::TileSize;
 use super::target::Target;
 use super::{Matrix, PackedLeft, PackedRight};
+use crate::op::Finish;
 
 /// The left side of a product.
 #[derive(Debug, Clone, Copy)]
@@ -161,10 +162,6 @@ impl<T> Right<'_, T> {
         }
     }
 }
-
-/// What is done with elements of a result that are final: given the position of the first and the
-/// elements.
-pub(crate) type Finish<'a, T> = &'a (dyn Fn(usize, &mut [T]) + Sync);
 
 /// How a product is computed.
 #[derive(Clone, Copy)]

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use super::How;
 use super::product::SMALL;
 use super::size::TileSize;
-use super::target::Target;
+use super::target::{TOGETHER, Target};
 use crate::kernel::scratch::{try_collect_ok, try_room};
 use crate::op::OpError;
 
@@ -147,11 +147,13 @@ impl<'c, T> Part<'c, T> {
         let position = self.position + rows.start * n + columns.start;
         match &mut self.target {
             Target::Rows(data, _) if columns.len() == n => {
-                finish(position, &mut data[rows.start * n..rows.end * n]);
+                finish.part(position, &mut data[rows.start * n..rows.end * n]);
             }
             target => {
-                for (i, row) in rows.enumerate() {
-                    finish(position + i * n, target.row(row, columns.clone()));
+                for row in rows.clone().step_by(TOGETHER) {
+                    let some = row..rows.end.min(row + TOGETHER);
+                    let position = position + (row - rows.start) * n;
+                    finish.pieces(position, n, &mut target.pieces(some, columns.clone()));
                 }
             }
         }

@@ -3,8 +3,12 @@
 use std::ops::Range;
 
 use pulp::Simd;
+use smallvec::SmallVec;
 
 use super::lanes::Lanes;
+
+/// Pieces that are finished together.
+pub(super) const TOGETHER: usize = 32;
 
 /// The part of the result that one thread computes.
 pub(crate) enum Target<'c, T> {
@@ -39,6 +43,25 @@ impl<T> Target<'_, T> {
             }
         }
         all
+    }
+
+    /// Elements of at most [`TOGETHER`] rows that follow each other.
+    pub(super) fn pieces(
+        &mut self,
+        rows: Range<usize>,
+        columns: Range<usize>,
+    ) -> SmallVec<[&mut [T]; TOGETHER]> {
+        match self {
+            Self::Rows(data, width) => {
+                let lines = data[rows.start * *width..].chunks_mut(*width);
+                let lines = lines.take(rows.len());
+                lines.map(|line| &mut line[columns.clone()]).collect()
+            }
+            Self::Pieces(all) => {
+                let lines = all[rows].iter_mut();
+                lines.map(|line| &mut line[columns.clone()]).collect()
+            }
+        }
     }
 
     /// Elements of a row.

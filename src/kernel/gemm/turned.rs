@@ -5,7 +5,6 @@ use rayon::prelude::*;
 use smallvec::SmallVec;
 
 use super::lanes::dispatch;
-use super::operand::Finish;
 use super::part::{ends, parts_for};
 use super::product::SMALL;
 use super::size::TileSize;
@@ -14,6 +13,7 @@ use super::tile::{Block, Side, Strip};
 use super::{Lanes, Matrix, PackedRight, Panels};
 use crate::kernel::scratch::with_scratch;
 use crate::limits::Share;
+use crate::op::Finish;
 
 /// Rows of the result that a thread computes at a time, about: their sums lie in the nearest caches.
 const ROWS: usize = 256;
@@ -49,7 +49,7 @@ pub(crate) fn product_turned<T: Lanes>(
     if c.is_empty() || k == 0 {
         c.fill(T::zeroed());
         if let Some(finish) = finish {
-            finish(0, c);
+            finish.part(0, c);
         }
         return;
     }
@@ -129,7 +129,7 @@ pub(crate) fn product_turned<T: Lanes>(
                 }
             });
             if let Some(finish) = finish {
-                finish(first_row * n, c);
+                finish.part(first_row * n, c);
             }
         };
         if threads == 1 {

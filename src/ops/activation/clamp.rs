@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::kernel::dispatch::{Lane, lane};
 use crate::kernel::map::{each, each_sum, map};
-use crate::op::{Added, Elementwise, Input, Io, Op, OpError, Output, Outputs, ensure};
+use crate::op::{Elementwise, Input, Io, Op, OpError, Output, Outputs, Terms, ensure};
 use crate::ops::floats::in_real;
 use crate::ops::interval;
 use crate::ops::unary::{self, Integer, Integers, clamp, map_floats};
@@ -92,11 +92,10 @@ impl Elementwise for Clamp {
         true
     }
 
-    fn compute_sums(&self, added: Added<'_>, elements: &mut [f32]) {
+    fn compute_sums(&self, terms: Terms<'_, '_>) {
         let (min, max) = (self.min as f32, self.max as f32);
         each_sum(
-            elements,
-            added,
+            terms,
             #[inline(always)]
             move |x| clamp(x, min, max),
         );

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::kernel::map::{each, each_sum};
 use crate::kernel::math;
 use crate::kernel::real::Real;
-use crate::op::Added;
+use crate::op::Terms;
 use crate::ops::unary::{Function, Integers};
 
 /// How the distribution is computed.
@@ -58,17 +58,15 @@ impl Function for Gelu {
         }
     }
 
-    fn sums(&self, added: Added<'_>, elements: &mut [f32]) {
+    fn sums(&self, terms: Terms<'_, '_>) {
         match self.approximation_mode {
             Mode::Erf => each_sum(
-                elements,
-                added,
+                terms,
                 #[inline(always)]
                 |x| exact(x),
             ),
             Mode::Tanh => each_sum(
-                elements,
-                added,
+                terms,
                 #[inline(always)]
                 |x| approximate(x),
             ),

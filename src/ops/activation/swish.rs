@@ -8,7 +8,7 @@ use crate::kernel::map::{each, each_sum};
 use crate::kernel::math;
 use crate::kernel::real::Real;
 use crate::kernel::zip::each_pair;
-use crate::op::{Added, Elementwise, Input, Io, Op, OpError, Outputs, Prepared, bail, merge_types};
+use crate::op::{Elementwise, Input, Io, Op, OpError, Outputs, Prepared, Terms, bail, merge_types};
 use crate::ops::floats::in_real;
 use crate::ops::unary::{Integers, expect_type, like, map_floats, number};
 
@@ -83,10 +83,9 @@ impl Elementwise for Swish {
         true
     }
 
-    fn compute_sums(&self, added: Added<'_>, elements: &mut [f32]) {
+    fn compute_sums(&self, terms: Terms<'_, '_>) {
         each_sum(
-            elements,
-            added,
+            terms,
             #[inline(always)]
             |x| swish(x, 1.0),
         );

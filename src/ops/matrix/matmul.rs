@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::in_product;
 use super::weights::Weights;
-use crate::kernel::gemm::{self, Batch, Matrix, Narrow, Product, batches, multiply_narrow};
+use crate::kernel::gemm::{Batch, Matrix, Narrow, Product, batches, multiply_narrow};
 use crate::op::broadcast::broadcast;
 use crate::op::{
     Finish, Input, Io, Op, OpError, Output, Outputs, Prepared, attrs, bail, ensure, merge_types,
@@ -184,7 +184,7 @@ impl MatMul {
             }))?;
         }
         if let Some(finish) = finish {
-            finish(0, out.as_mut_slice()?);
+            finish.part(0, out.as_mut_slice()?);
         }
         Ok(())
     }
@@ -220,13 +220,7 @@ impl Plan<'_> {
         self.a.rows() * self.b.columns()
     }
 
-    fn run<T: Product>(
-        &self,
-        a: &[T],
-        b: &[T],
-        out: &mut [T],
-        finish: Option<gemm::Finish<'_, T>>,
-    ) {
+    fn run<T: Product>(&self, a: &[T], b: &[T], out: &mut [T], finish: Option<Finish<'_, T>>) {
         batches(
             &|i| self.a.matrix(a, self.a_batch.at(i)),
             &|i| self.b.matrix(b, self.b_batch.at(i)),

@@ -12,9 +12,9 @@ use smallvec::smallvec;
 
 use super::matmul::{MatMul, Side};
 use crate::kernel::gemm::{
-    self, Compressed, How, Matrix, Nibbles, PackedNarrow, PackedRight, Right, made, product,
+    Compressed, How, Matrix, Nibbles, PackedNarrow, PackedRight, Right, made, product,
 };
-use crate::op::{Finish, Input, Io, Op, OpError, Outputs, Prepared, bail};
+use crate::op::{Finish, Input, Io, Op, OpError, Outputs, Prepared, Shifted, bail};
 use crate::ops::floats::{fill, real};
 use crate::tensor::{ElementType, PartialShape, Tensor};
 
@@ -239,15 +239,9 @@ impl Weights {
                     true => side.matrix(data, i),
                     false => Matrix::new(data, rows, k),
                 };
-                let shifted = |at: usize, piece: &mut [f32]| {
-                    if let Some(finish) = finish {
-                        finish(i * rows * n + at, piece);
-                    }
-                };
+                let shifted = Shifted::new(finish, i * rows * n);
                 let how = How {
-                    finish: finish
-                        .is_some()
-                        .then_some(&shifted as gemm::Finish<'_, f32>),
+                    finish: shifted.as_ref().map(Shifted::as_finish),
                     ..How::default()
                 };
                 product(matrix, right, out, how);

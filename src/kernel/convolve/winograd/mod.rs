@@ -375,7 +375,7 @@ impl Plan<'_> {
             let plane = part.image * self.sizes.filters + filter;
             let position = (plane * height + rows.start) * width;
             let first = part.first * side;
-            finish(
+            finish.part(
                 position,
                 &mut out[(rows.start - first) * width..(rows.end - first) * width],
             );
