@@ -8,7 +8,7 @@ use super::lanes::Lanes;
 use super::pieces::Pieces;
 use super::size::{many_registers, rows};
 use super::target::{Target, put_whole};
-use super::tile::add_term;
+use super::terms::add_term;
 use crate::kernel::simd::prefetch;
 
 /// What tiles beside each other are multiplied with.

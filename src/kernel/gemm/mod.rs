@@ -19,7 +19,9 @@ mod product;
 mod rounding;
 mod series;
 mod size;
+mod slim;
 mod target;
+mod terms;
 #[cfg(test)]
 mod tests;
 mod tile;

@@ -97,6 +97,16 @@ fn panels_written_on_the_way() {
     check_every_way([19, 517, 52], [true, false], false);
 }
 
+/// Columns behind whole panels that are fewer than a vector has, with rests of tiles and of terms.
+#[test]
+fn few_last_columns() {
+    for width in 1..=5 {
+        for (m, k) in [(12, 9), (17, 35), (18, 10), (23, 11), (26, 170)] {
+            check_every_way([m, k, 48 + width], [false, width % 2 == 0], m % 2 == 0);
+        }
+    }
+}
+
 /// Strides that are no matrix's in one piece.
 #[test]
 fn other_strides() {

@@ -9,7 +9,9 @@ use super::band::{Band, Beside};
 use super::lanes::Lanes;
 use super::pieces::{Pieces, by_line};
 use super::size::{many_registers, rows};
+use super::slim::{SLIM, Slim};
 use super::target::{Target, put_whole, write};
+use super::terms::{add_term, add_terms, sums_of_few};
 use crate::kernel::simd::{is_amd, prefetch};
 
 /// Terms of a product whose tiles follow each other along the rows of its result: with so few, what there is
@@ -33,7 +35,7 @@ pub(super) struct Side<'a, T> {
 impl<'a, T> Side<'a, T> {
     /// What begins with the panel whose first row (or column) is `start`, of `size` elements for each term.
     #[inline(always)]
-    fn from(&self, start: usize, size: usize) -> &'a [T] {
+    pub(super) fn from(&self, start: usize, size: usize) -> &'a [T] {
         &self.data[start * self.depth + self.first * size..]
     }
 
@@ -254,7 +256,12 @@ impl<'c, T: Lanes> Tiles<'_, '_, 'c, T> {
                     }
                     _ => {
                         for (line, out) in lines.zip(panel.chunks_exact_mut(size)) {
-                            out[..width].copy_from_slice(&line[..width]);
+                            let few = line.first_chunk::<SLIM>().filter(|_| width == SLIM);
+                            match (few, out.first_chunk_mut()) {
+                                // Without a call.
+                                (Some(line), Some(out)) => *out = *line,
+                                _ => out[..width].copy_from_slice(&line[..width]),
+                            }
                         }
                         false
                     }
@@ -286,9 +293,23 @@ impl<'c, T: Lanes> Tiles<'_, '_, 'c, T> {
         panel: &[T],
         after: (&[T], usize),
     ) {
+        let width = (self.columns.end - j).min(self.size);
+        let mut first = usize::from(done);
+        if width <= SLIM && !done {
+            let slim = Slim {
+                left: (self.a, self.rows.clone()),
+                panel,
+                size: self.size,
+                terms: self.terms,
+                at: [self.origin[0], self.origin[1] + j - self.columns.start],
+                width,
+                add: self.add,
+            };
+            first = slim.tiles(simd, self.height, self.target);
+        }
         let next = self.next::<S>(after);
         let vectors = self.size / T::lanes::<S>();
-        for i in usize::from(done)..self.rows.len().div_ceil(self.height) {
+        for i in first..self.rows.len().div_ceil(self.height) {
             let (tile, rows) = self.tile(i, j, &next);
             match tile.width.div_ceil(T::lanes::<S>()) {
                 1 => tile.of_rows::<S, 1>(simd, rows, panel, vectors),
@@ -442,71 +463,5 @@ fn put<T: Lanes, S: Simd, const N: usize, const R: usize>(
     }
     for i in 0..R {
         write(simd, &sums[i], outs[i], add);
-    }
-}
-
-/// Adds the products of several terms at a time, so that there is little else to do but to multiply and to
-/// add: on processors whose threads share a core, every instruction costs. The next panels are asked for before
-/// they are read, and these if that is to be (`SOON`).
-#[inline(always)]
-fn add_terms<T: Lanes, S: Simd, const R: usize, const N: usize, const SOON: bool>(
-    simd: S,
-    a: &[[[T; R]; TERMS]],
-    b: &[[[T::Vector<S>; N]; TERMS]],
-    mut ahead: Ahead<'_, T>,
-    sums: &mut [[T::Vector<S>; N]; R],
-) {
-    for (a, b) in a.iter().zip(b) {
-        ahead.ask::<N>();
-        if SOON {
-            soon(a);
-        }
-        for (a, b) in a.iter().zip(b) {
-            if SOON {
-                soon(std::array::from_ref(b));
-            }
-            add_term(simd, a, b, sums);
-        }
-    }
-}
-
-/// The sums of few rows, which would wait for themselves: every second term goes to sums of its own.
-#[inline(always)]
-#[allow(clippy::needless_range_loop)] // so that the sums stay in registers
-fn sums_of_few<T: Lanes, S: Simd, const R: usize, const N: usize>(
-    simd: S,
-    a: &[[[T; R]; TERMS]],
-    b: &[[[T::Vector<S>; N]; TERMS]],
-) -> [[T::Vector<S>; N]; R] {
-    let zero = [[T::splat(simd, T::zeroed()); N]; R];
-    let (mut even, mut odd) = (zero, zero);
-    for (a, b) in a.iter().zip(b) {
-        for l in (0..TERMS).step_by(2) {
-            add_term(simd, &a[l], &b[l], &mut even);
-            add_term(simd, &a[l + 1], &b[l + 1], &mut odd);
-        }
-    }
-    for i in 0..R {
-        for v in 0..N {
-            even[i][v] = T::add_vectors(simd, even[i][v], odd[i][v]);
-        }
-    }
-    even
-}
-
-/// Adds the products of a term: of an element for each row and a few vectors.
-#[inline(always)]
-#[allow(clippy::needless_range_loop)] // so that the sums stay in registers
-pub(super) fn add_term<T: Lanes, S: Simd, const R: usize, const N: usize>(
-    simd: S,
-    a: &[T; R],
-    b: &[T::Vector<S>; N],
-    sums: &mut [[T::Vector<S>; N]; R],
-) {
-    for i in 0..R {
-        let x = T::splat(simd, a[i]);
-        for v in 0..N {
-            sums[i][v] = T::mul_add(simd, x, b[v], sums[i][v]);
-        }
     }
 }
