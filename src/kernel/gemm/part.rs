@@ -77,9 +77,11 @@ impl<'c, T> Part<'c, T> {
         cheap: bool,
     ) -> Result<Vec<Self>, OpError> {
         let high = cheap && m >= 4 * tile.rows * threads && k <= 2 * m;
-        let [height, across] = if high || n < count * tile.columns {
-            let height = m.div_ceil(threads.min(count));
-            [height.next_multiple_of(tile.rows), 1]
+        let height = m.div_ceil(threads.min(count)).next_multiple_of(tile.rows);
+        // Threads wait for one that has more tiles than others: a tenth more of rows is too much.
+        let even = 10 * height * threads.min(count) <= 11 * m;
+        let [height, across] = if high && even || n < count * tile.columns {
+            [height, 1]
         } else {
             // Panels in pairs, if there are enough: the left side is read anew for each part.
             let pairs = n.div_ceil(tile.columns) / 2;

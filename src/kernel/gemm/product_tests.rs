@@ -51,6 +51,8 @@ fn rows_stay_whole_where_the_right_side_is_cheap_and_small_and_rows_are_many() {
     for threads in 1..=3 {
         let enough = 4 * TILE.rows * threads;
         for m in [1, 11, enough - 1, enough, enough + 1, 5 * enough + 7] {
+            // Of one row more than whole tiles, one thread would have a tile of twelve.
+            let even = m != enough + 1;
             for n in [1, 31, 100, 257, 800] {
                 for count in [threads, 4 * threads] {
                     for (cheap, k) in [(false, m), (true, m), (true, 2 * m), (true, 2 * m + 1)] {
@@ -59,7 +61,8 @@ fn rows_stay_whole_where_the_right_side_is_cheap_and_small_and_rows_are_many() {
                         });
                         let case =
                             format!("{m} x {k} x {n}, {count} parts, {threads} threads, {cheap}");
-                        if (cheap && m >= enough && k <= 2 * m) || n < count * TILE.columns {
+                        if (cheap && m >= enough && k <= 2 * m && even) || n < count * TILE.columns
+                        {
                             assert!(
                                 found.iter().all(|[_, columns]| *columns == (0..n)),
                                 "{case}"
