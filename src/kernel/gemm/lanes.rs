@@ -202,7 +202,13 @@ mod x86 {
         }
         let simd = *any.downcast_ref::<V3>()?;
         let (low, high) = (eight(simd, &row), eight(simd, |i| row(8 + i)));
-        Some([0, 1, 2, 3].map(|i| must_cast([low[i], high[i]])))
+        // A mapped array would be a call.
+        macro_rules! whole {
+            ($i:literal) => {
+                must_cast([low[$i], high[$i]])
+            };
+        }
+        Some([whole!(0), whole!(1), whole!(2), whole!(3)])
     }
 }
 

@@ -349,6 +349,9 @@ fn copy<T: Copy>(from: &[T], to: &mut [T]) {
     known!(6 8 16 24 48);
 }
 
+/// Elements of a term up to which they are copied as so many.
+const SHORT: usize = 8;
+
 /// Some rows of a matrix, which become a panel: the elements of a term stand side by side.
 struct Lines<'a, 'b, T> {
     matrix: Matrix<'a, T>,
@@ -373,9 +376,15 @@ impl<T: Lanes> WithSimd for Lines<'_, '_, T> {
         } = self;
         let (count, depth) = (rows.len(), terms.len());
         if matrix.row_stride == 1 {
-            for (l, out) in terms.zip(panel.chunks_exact_mut(width)) {
+            let panel = &mut panel[..depth * width];
+            for (l, at) in terms.zip((0..).step_by(width)) {
                 let from = l * matrix.column_stride + rows.start;
-                copy(&matrix.data[from..from + count], out);
+                let line = matrix.data[from..].first_chunk::<SHORT>();
+                match (line, panel[at..].first_chunk_mut::<SHORT>()) {
+                    // Without a call; what lies beyond a term is the next one's place, which is written next.
+                    (Some(line), Some(out)) if count == width && width <= SHORT => *out = *line,
+                    _ => copy(&matrix.data[from..from + count], &mut panel[at..][..width]),
+                }
             }
             return;
         }
