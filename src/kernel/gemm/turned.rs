@@ -18,6 +18,9 @@ use crate::op::Finish;
 /// Rows of the result that a thread computes at a time, about: their sums lie in the nearest caches.
 const ROWS: usize = 256;
 
+/// Rows of the result that are turned at a time: these and their sums lie in the nearest cache.
+const TURNED: usize = 64;
+
 /// Elements above which the columns are packed by all threads.
 const MUCH: usize = 1 << 15;
 
@@ -120,10 +123,9 @@ pub(crate) fn product_turned<T: Lanes>(
                     };
                     dispatch(arch, block);
                 }
-                let some = tile.columns * n;
-                for (piece, c) in c.chunks_mut(some).enumerate() {
+                for (piece, c) in c.chunks_mut(TURNED * n).enumerate() {
                     let count = c.len() / n;
-                    let sums = &sums[piece * tile.columns..];
+                    let sums = &sums[piece * TURNED..];
                     let sums = Matrix::with_strides(sums, n, count, [height, 1]);
                     sums.transposed().write(0..count, 0..n, n, c);
                 }
