@@ -64,7 +64,7 @@ pub struct Added<'a> {
 /// What is added to pieces, one after the other.
 #[derive(Debug, Clone, Copy)]
 pub struct AddedToPieces<'a> {
-    /// First, one number to all elements of each piece.
+    /// First, one number to all elements of each piece: as many as there are pieces.
     pub each: Option<&'a [f32]>,
     /// Then, a number to each element. Those of a piece are so many behind those of the one before.
     pub beside: Option<(&'a [f32], usize)>,
@@ -113,7 +113,7 @@ impl<'a, T> Shifted<'a, T> {
         finish.map(|finish| Self { finish, by })
     }
 
-    /// The same as what a product is given.
+    /// What the one who computes the part is given.
     pub(crate) fn as_finish(&self) -> Finish<'_, T> {
         self
     }
