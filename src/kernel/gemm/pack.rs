@@ -331,9 +331,10 @@ fn copy_vectors<T: Lanes, S: Simd, const N: usize>(from: &[T], to: &mut [T]) {
     }
 }
 
-/// Copies a few elements; as many as panels have rows or columns without a call.
+/// Copies a few elements; as many as panels have rows or columns, and some last panels of planes of 7 by 7 or 14 by
+/// 14, without a call.
 #[inline(always)]
-fn copy<T: Copy>(from: &[T], to: &mut [T]) {
+pub(super) fn copy<T: Copy>(from: &[T], to: &mut [T]) {
     macro_rules! known {
         ($($N:literal)+) => {
             match from.len() {
@@ -346,11 +347,8 @@ fn copy<T: Copy>(from: &[T], to: &mut [T]) {
             }
         };
     }
-    known!(6 8 16 24 48);
+    known!(1 4 6 8 16 24 48);
 }
-
-/// Elements of a term up to which they are copied as so many.
-const SHORT: usize = 8;
 
 /// Some rows of a matrix, which become a panel: the elements of a term stand side by side.
 struct Lines<'a, 'b, T> {
@@ -376,15 +374,9 @@ impl<T: Lanes> WithSimd for Lines<'_, '_, T> {
         } = self;
         let (count, depth) = (rows.len(), terms.len());
         if matrix.row_stride == 1 {
-            let panel = &mut panel[..depth * width];
-            for (l, at) in terms.zip((0..).step_by(width)) {
+            for (l, out) in terms.zip(panel.chunks_exact_mut(width)) {
                 let from = l * matrix.column_stride + rows.start;
-                let line = matrix.data[from..].first_chunk::<SHORT>();
-                match (line, panel[at..].first_chunk_mut::<SHORT>()) {
-                    // Without a call; what lies beyond a term is the next one's place, which is written next.
-                    (Some(line), Some(out)) if count == width && width <= SHORT => *out = *line,
-                    _ => copy(&matrix.data[from..from + count], &mut panel[at..][..width]),
-                }
+                copy(&matrix.data[from..from + count], out);
             }
             return;
         }

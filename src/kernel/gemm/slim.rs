@@ -10,12 +10,10 @@ use super::lanes::Lanes;
 use super::size::height;
 use super::target::Target;
 use super::tile::Side;
+use crate::kernel::across::LANES;
 
 /// The most columns.
 pub(super) const SLIM: usize = 4;
-
-/// Lanes that are more than any vector has.
-const MOST_LANES: usize = 16;
 
 /// The last columns of a block, from a panel with so few.
 pub(super) struct Slim<'a, T> {
@@ -120,7 +118,7 @@ impl<T: Lanes> Slim<'_, T> {
         row: usize,
         target: &mut Target<'_, T>,
     ) {
-        let mut columns = [[T::zeroed(); MOST_LANES]; SLIM];
+        let mut columns = [[T::zeroed(); LANES]; SLIM];
         for (column, &sum) in columns.iter_mut().zip(sums) {
             T::vectors_mut::<S>(column).0[0] = sum;
         }

@@ -7,6 +7,7 @@ use pulp::{Simd, WithSimd};
 use super::ahead::{Ahead, Next, TERMS, soon};
 use super::band::{Band, Beside};
 use super::lanes::Lanes;
+use super::pack::copy;
 use super::pieces::{Pieces, by_line};
 use super::size::{many_registers, rows};
 use super::slim::{SLIM, Slim};
@@ -256,12 +257,7 @@ impl<'c, T: Lanes> Tiles<'_, '_, 'c, T> {
                     }
                     _ => {
                         for (line, out) in lines.zip(panel.chunks_exact_mut(size)) {
-                            let few = line.first_chunk::<SLIM>().filter(|_| width == SLIM);
-                            match (few, out.first_chunk_mut()) {
-                                // Without a call.
-                                (Some(line), Some(out)) => *out = *line,
-                                _ => out[..width].copy_from_slice(&line[..width]),
-                            }
+                            copy(&line[..width], out);
                         }
                         false
                     }
