@@ -75,6 +75,11 @@ fn definition() {
         (1, 17, [112, 112], [3, 1], [1, 1]),
         (1, 8, [16, 112], [5, 1], [2, 2]),
         (1, 8, [31, 119], [3, 2], [2, 2]),
+        (2, 9, [20, 20], [3, 1], [1, 1]),
+        (1, 9, [10, 10], [5, 1], [2, 2]),
+        (1, 9, [13, 20], [5, 1], [2, 2]),
+        (1, 8, [30, 40], [3, 1], [1, 1]),
+        (1, 8, [15, 112], [5, 1], [2, 2]),
     ] {
         let axis = |input: usize, pad: usize| Axis {
             input,
@@ -110,5 +115,44 @@ fn definition() {
             }
         }
     }
-    assert_eq!((padded, same), (31, 16));
+    assert_eq!((padded, same), (36, 21));
+}
+
+#[test]
+fn what_is_read_of_neighbouring_planes_counts_for_nothing() {
+    let channels = 9;
+    let all = [7, 10, 14, 20, 28, 40, 56, 80, 112];
+    for (size, kernel) in all.into_iter().flat_map(|size| [(size, 3), (size, 5)]) {
+        let axis = Axis {
+            input: size,
+            kernel,
+            output: size,
+            stride: 1,
+            dilation: 1,
+            pad: kernel / 2,
+        };
+        let sizes = Sizes {
+            batch: 1,
+            groups: channels,
+            channels: 1,
+            filters: 1,
+        };
+        let padded = Padded::new(sizes, &Window::new(&[axis, axis])).expect("made for it");
+        assert!(padded.same(), "{size}");
+        let mut data = numbers(channels * size * size, 5);
+        let filters = numbers(channels * kernel * kernel, 2);
+        let expected = defined(channels, [axis, axis], &data, &filters);
+        let planes = data.chunks_exact_mut(size * size);
+        planes
+            .skip(1)
+            .step_by(2)
+            .for_each(|plane| plane.fill(f32::NAN));
+        let mut out = vec![f32::NAN; expected.len()];
+        padded.run(&data, &filters, &mut out, None);
+        let planes = expected.chunks(size * size).zip(out.chunks(size * size));
+        for (number, (expected, out)) in planes.enumerate().step_by(2) {
+            let same = expected.iter().zip(out).all(|(x, y)| *x == y + 1.0);
+            assert!(same, "plane {number}, {size}, windows of {kernel}");
+        }
+    }
 }

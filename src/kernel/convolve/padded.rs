@@ -6,7 +6,7 @@ use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::depthwise::own_filters;
-use super::same::Same;
+use super::same::{self, Same};
 use super::{Sizes, load, store};
 use crate::kernel::gemm::{Lanes, dispatch};
 use crate::kernel::phases::VECTOR;
@@ -119,14 +119,13 @@ impl Padded {
         out: &mut [f32],
         finish: Option<Finish<'_>>,
     ) {
-        let (taps, inputs) = (self.y.kernel * self.x.kernel, self.y.input * self.x.input);
+        let taps = self.y.kernel * self.x.kernel;
         let plane = self.y.output * self.x.output;
         let each = taps + LAYING * self.y.stride * self.x.stride;
         let planes = self.batch * self.channels;
         let out = &mut out[..planes * plane];
         let work = each.saturating_mul(out.len());
         let one = |scratch: &mut Reused<f32>, (first, out): (usize, &mut [f32])| {
-            let data = &data[first * inputs..][..out.len() / plane * inputs];
             let ready = Ready {
                 finish,
                 first,
@@ -149,17 +148,17 @@ impl Padded {
         }
     }
 
-    /// Whether planes stay as large as they are and of whole blocks, with rows of one of the lengths that there
-    /// is code for. [`Work::by_stride`] has the same list: what it had not would be computed as any other plane.
+    /// Whether planes stay as large as they are, with rows of one of the lengths that there is code for.
+    /// [`Work::by_stride`] has the same list: what it had not would be computed as any other plane.
     pub(super) fn same(&self) -> bool {
         let same = |axis: Axis| {
             axis.stride == 1 && axis.input == axis.output && axis.pad == axis.kernel / 2
         };
         let known = matches!(
             (self.block, self.x.input),
-            (7, 7 | 14 | 28) | (8, 40 | 56 | 80 | 112)
+            (7, 7 | 10 | 14 | 20 | 28) | (8, 40 | 56 | 80 | 112)
         );
-        known && same(self.y) && same(self.x) && self.y.input.is_multiple_of(self.block)
+        known && same(self.y) && same(self.x)
     }
 
     /// The rows of a padded plane, and one behind them of which a vector is read.
@@ -177,15 +176,23 @@ impl Padded {
         ready: Ready<'_>,
         scratch: &mut Vec<f32>,
     ) {
-        let size = self.rows() * self.pitch + 2 * VECTOR;
         // All planes have the same padding, which stays zero.
-        let bands = if size <= EARLY || self.same() { 2 } else { 1 };
-        let len = bands * size + VECTOR;
+        let size = self.rows() * self.pitch + 2 * VECTOR;
+        let bands = if size <= EARLY { 2 } else { 1 };
+        // What is laid out begins behind the padding of a row, there at the beginning of a line of the cache.
+        let (room, lead) = if self.same() {
+            let plane = self.y.input * self.x.input;
+            let (start, planes) = (first * plane, out.len() / plane);
+            (same::room(data, start, planes, [self.y, self.x]), 0)
+        } else if self.x.stride == 1 {
+            (bands * size, self.x.pad)
+        } else {
+            (bands * size, 0)
+        };
+        let len = room + VECTOR;
         if scratch.len() < len && or_refuse(try_resize(scratch, len, 0.0)).is_none() {
             return;
         }
-        // What is laid out begins behind the padding of a row, there at the beginning of a line of the cache.
-        let lead = if self.x.stride == 1 { self.x.pad } else { 0 };
         let skip =
             (scratch.as_ptr().align_offset(64).min(VECTOR) + VECTOR - lead % VECTOR) % VECTOR;
         let work = Work {
@@ -193,7 +200,7 @@ impl Padded {
             first,
             data,
             filters,
-            bands: &mut scratch[skip..][..bands * size],
+            scratch: &mut scratch[skip..][..room],
             size,
             out,
             ready,
@@ -211,11 +218,12 @@ impl Padded {
 pub(super) struct Work<'a> {
     pub(super) padded: &'a Padded,
     pub(super) first: usize,
+    /// All planes.
     pub(super) data: &'a [f32],
     pub(super) filters: &'a [f32],
-    /// One padded plane or two.
-    pub(super) bands: &'a mut [f32],
-    pub(super) size: usize,
+    /// One padded plane or two of so many elements; where planes are read in place, a copy of one.
+    pub(super) scratch: &'a mut [f32],
+    size: usize,
     pub(super) out: &'a mut [f32],
     pub(super) ready: Ready<'a>,
 }
@@ -255,13 +263,15 @@ impl Work<'_> {
         if self.padded.same() {
             // Widths of images of 224 elements, and of 320 and 640.
             match (B, self.padded.x.input) {
-                (7, 7) => return dispatch(arch, Same::<K, 7, 32, 7>(self)),
-                (7, 14) => return dispatch(arch, Same::<K, 7, 32, 14>(self)),
-                (7, 28) => return dispatch(arch, Same::<K, 7, 32, 28>(self)),
-                (8, 40) => return dispatch(arch, Same::<K, 8, 64, 40>(self)),
-                (8, 56) => return dispatch(arch, Same::<K, 8, 64, 56>(self)),
-                (8, 80) => return dispatch(arch, Same::<K, 8, 128, 80>(self)),
-                (8, 112) => return dispatch(arch, Same::<K, 8, 128, 112>(self)),
+                (7, 7) => return dispatch(arch, Same::<K, 7, 7>(self)),
+                (7, 10) => return dispatch(arch, Same::<K, 7, 10>(self)),
+                (7, 14) => return dispatch(arch, Same::<K, 7, 14>(self)),
+                (7, 20) => return dispatch(arch, Same::<K, 7, 20>(self)),
+                (7, 28) => return dispatch(arch, Same::<K, 7, 28>(self)),
+                (8, 40) => return dispatch(arch, Same::<K, 8, 40>(self)),
+                (8, 56) => return dispatch(arch, Same::<K, 8, 56>(self)),
+                (8, 80) => return dispatch(arch, Same::<K, 8, 80>(self)),
+                (8, 112) => return dispatch(arch, Same::<K, 8, 112>(self)),
                 _ => {}
             }
         }
@@ -330,60 +340,66 @@ fn put<S: Simd>(simd: S, both: &[f32; PAIR], even: &mut [f32], odd: &mut [f32]) 
 
 /// The sums of a vector of windows of each of some rows, whose first element `band` begins with.
 #[inline(always)]
-pub(super) fn sums<S: Simd, const K: usize, const B: usize, const N: usize, const P: usize>(
+fn sums<S: Simd, const K: usize, const B: usize, const N: usize, const P: usize>(
     simd: S,
     columns: usize,
     band: &[f32],
     filter: &[f32],
-) -> [S::f32s; B] {
-    sums_of::<S, K, B, N, P>(
-        simd,
-        columns,
-        (band, const { ((B - 1) * N + K - 1) * P + VECTOR }),
-        filter,
-        #[inline(always)]
-        |band, at| load(simd, band, at),
-    )
-}
-
-/// The same of vectors that `load` finds at places of so many elements of a band.
-#[inline(always)]
-pub(super) fn sums_of<S: Simd, const K: usize, const B: usize, const N: usize, const P: usize>(
-    simd: S,
-    columns: usize,
-    (band, size): (&[f32], usize),
-    filter: &[f32],
-    load: impl Fn(&[f32], usize) -> S::f32s + Copy,
 ) -> [S::f32s; B] {
     let mut sums = [simd.splat_f32s(0.0); B];
     // A number of columns that the compiler knows would be unrolled, for more sums than registers hold.
     for tx in 0..columns {
         // One check for all.
-        let band = &band[tx % N * (P / N) + tx / N..][..size];
-        let filter = &filter[tx..][..const { (K - 1) * K + 1 }];
-        add::<S, K, B, N, P, 0>(simd, band, filter, load, &mut sums);
+        let band = &band[tx % N * (P / N) + tx / N..];
+        let band = &band[..const { ((B - 1) * N + K - 1) * P + VECTOR }];
+        add::<S, K, B, N, P, 0>(
+            simd,
+            band,
+            &filter[tx..],
+            #[inline(always)]
+            |band, at, _| Some(load(simd, band, at)),
+            &mut sums,
+        );
         if N == 2 {
-            add::<S, K, B, N, P, 1>(simd, band, filter, load, &mut sums);
+            add::<S, K, B, N, P, 1>(
+                simd,
+                band,
+                &filter[tx..],
+                #[inline(always)]
+                |band, at, _| Some(load(simd, band, at)),
+                &mut sums,
+            );
         }
     }
     sums
 }
 
-/// Adds a column of the products with every `N`th row from row `F` on.
+/// Adds a column of the products with every `N`th row from row `F` on. `load(band, place, row)` is a vector of a row,
+/// if that is none of zeros.
 #[inline(always)]
-fn add<S: Simd, const K: usize, const B: usize, const N: usize, const P: usize, const F: usize>(
+pub(super) fn add<
+    S: Simd,
+    const K: usize,
+    const B: usize,
+    const N: usize,
+    const P: usize,
+    const F: usize,
+>(
     simd: S,
     band: &[f32],
     filter: &[f32],
-    load: impl Fn(&[f32], usize) -> S::f32s,
+    load: impl Fn(&[f32], usize, usize) -> Option<S::f32s>,
     sums: &mut [S::f32s; B],
 ) {
+    let filter = &filter[..const { (K - 1) * K + 1 }];
     let mut taps = [simd.splat_f32s(0.0); K];
     for t in 0..const { (K - F).div_ceil(N) } {
         taps[t] = simd.splat_f32s(filter[(t * N + F) * K]);
     }
     for row in 0..const { B + (K - F).div_ceil(N) - 1 } {
-        let x = load(band, (row * N + F) * P);
+        let Some(x) = load(band, (row * N + F) * P, row * N + F) else {
+            continue;
+        };
         for t in 0..const { (K - F).div_ceil(N) } {
             if row >= t && row - t < B {
                 sums[row - t] = <f32 as Lanes>::mul_add(simd, taps[t], x, sums[row - t]);
@@ -455,11 +471,12 @@ impl<const K: usize, const B: usize, const N: usize, const P: usize> WithSimd
     fn with_simd<S: Simd>(mut self, simd: S) {
         let Padded { y, x, channels, .. } = *self.0.padded;
         let (inputs, outputs) = (y.input * x.input, y.output * x.output);
-        let bands = std::mem::take(&mut self.0.bands);
+        let bands = std::mem::take(&mut self.0.scratch);
         let out = std::mem::take(&mut self.0.out);
         let (mut this, mut next) = bands.split_at_mut(self.0.size);
         let early = !next.is_empty();
-        let mut planes = self.0.data.chunks_exact(inputs);
+        let data = &self.0.data[self.0.first * inputs..][..out.len() / outputs * inputs];
+        let mut planes = data.chunks_exact(inputs);
         if let Some(plane) = planes.next() {
             self.lay(simd, plane, this);
         }

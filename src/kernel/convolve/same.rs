@@ -1,85 +1,182 @@
 //! Convolutions of each channel by a filter of its own whose planes stay as large as they are, with rows as long
 //! as the compiler knows: what is read and written is checked once for several rows then, and nothing is
-//! multiplied to find it. While some rows of windows are computed, rows that come two groups later are laid
-//! out: what is copied costs nearly nothing beside multiplications, and was written long before it is read.
+//! multiplied to find it. Planes are read where they lie. What is in the neighbouring row or plane where the padding
+//! should be becomes zero once it is read; of the first plane and the last, which have no neighbours, there are copies.
 
 use pulp::{Simd, WithSimd};
 
-use super::padded::{Padded, Work, sums, sums_of};
+use super::padded::{Work, add};
 use super::{load, store};
+use crate::kernel::phases::VECTOR;
 use crate::kernel::simd::{HALF, narrower, pair, parts, prefetch};
+use crate::kernel::window::Axis;
+use crate::tensor::LINE;
 
-/// Elements ahead of which large planes are asked for, 2 KiB: they come from the last cache, and multiplications would
-/// wait for what is laid out.
-const AHEAD: usize = 512;
-
-/// Elements of a row up to which planes are not large.
+/// Elements of a row up to which planes come from a near cache.
 const NEAR: usize = 32;
 
-/// Groups of `B` rows of `W` elements, in padded planes with rows `P` elements apart, under windows of `K` by `K`
-/// elements.
-pub(super) struct Same<'a, const K: usize, const B: usize, const P: usize, const W: usize>(
-    pub(super) Work<'a>,
-);
-
-/// A group of rows, and where it goes.
-struct Group<'a> {
-    rows: &'a [f32],
-    lines: &'a mut [f32],
+/// Elements that are read before a plane at most, for rows of `width` elements under a window of `size` elements each way.
+const fn front(size: usize, width: usize) -> usize {
+    size / 2 * (width + 1)
 }
 
-impl<const K: usize, const B: usize, const P: usize, const W: usize> Same<'_, K, B, P, W> {
-    /// What is in front of the first row of a padded plane.
-    const FRONT: usize = K / 2 * P + K / 2;
+/// Elements that are read behind it at most: vectors are checked for as many as they may have.
+const fn back(size: usize, width: usize) -> usize {
+    size / 2 * width + 2 * VECTOR
+}
+
+/// Whether there is enough on both sides of the plane that begins with an element.
+fn is_amid(data: &[f32], start: usize, [y, x]: [Axis; 2]) -> bool {
+    let end = start + y.input * x.input + back(y.kernel, x.input);
+    start >= front(y.kernel, x.input) && end <= data.len()
+}
+
+/// The elements that some planes need beside `data`, of which the first begins with element `start`.
+pub(super) fn room(data: &[f32], start: usize, planes: usize, axes: [Axis; 2]) -> usize {
+    let [y, x] = axes;
+    let plane = y.input * x.input;
+    let last = start + planes.saturating_sub(1) * plane;
+    if is_amid(data, start, axes) && is_amid(data, last, axes) {
+        return 0;
+    }
+    front(y.kernel, x.input).next_multiple_of(VECTOR) + plane + back(y.kernel, x.input)
+}
+
+/// Groups of `B` rows of `W` elements, under windows of `K` by `K` elements. Some have `edges` of the plane: nothing of it
+/// is above them, or below.
+pub(super) struct Same<'a, const K: usize, const B: usize, const W: usize>(pub(super) Work<'a>);
+
+/// All bits for each of so many elements, and none in front of them and behind.
+const fn row(width: usize) -> [f32; 10 * VECTOR] {
+    let (mut all, mut i) = ([0.0; 10 * VECTOR], 0);
+    while i < width {
+        all[VECTOR + i] = ALL;
+        i += 1;
+    }
+    all
+}
+
+/// All bits.
+const ALL: f32 = f32::from_bits(u32::MAX);
+
+/// The bits of a vector that another one has.
+#[inline(always)]
+fn keep<S: Simd>(simd: S, x: S::f32s, mask: S::f32s) -> S::f32s {
+    let [x, mask] = [simd.transmute_u32s_f32s(x), simd.transmute_u32s_f32s(mask)];
+    simd.transmute_f32s_u32s(simd.and_u32s(x, mask))
+}
+
+impl<const K: usize, const B: usize, const W: usize> Same<'_, K, B, W> {
+    const FRONT: usize = front(K, W);
+
+    /// All bits for each element of a row, the first of which is a vector behind the beginning.
+    const ROW: [f32; 10 * VECTOR] = row(W);
+
+    /// Which elements are of the row, of those that column `tx` of windows reads, the first of which are at `at`.
+    #[inline(always)]
+    fn mask(at: usize, tx: usize) -> &'static [f32] {
+        let row: &'static [f32; 10 * VECTOR] = const { &Self::ROW };
+        &row[const { VECTOR - K / 2 }..][at + tx..]
+    }
 
     /// Whether the last half of a vector of each row is computed with that of a row of the next group, so that no vector
     /// is half empty. Vectors of AVX-512 have narrower ones beside them.
     #[inline(always)]
-    fn ends_in_pairs<S: Simd>(_: S, groups: usize) -> bool {
-        S::F32_LANES == 2 * HALF && W % S::F32_LANES == HALF && groups.is_multiple_of(2)
+    fn ends_in_pairs<S: Simd>(_: S, height: usize) -> bool {
+        S::F32_LANES == 2 * HALF && W % S::F32_LANES == HALF && height.is_multiple_of(2 * B)
     }
 
-    /// The columns that vectors begin at. The last one goes back to be full.
+    /// Whether what column `tx` of `lanes` windows reads, the first of which are at `at`, is taken for no more than its
+    /// row. Of three columns, to ask which reaches beyond takes longer than to mask them all.
     #[inline(always)]
-    fn columns<S: Simd>(_: S) -> impl Iterator<Item = usize> {
-        let last = W.saturating_sub(S::F32_LANES);
-        (0..W).step_by(S::F32_LANES).map(move |at| at.min(last))
+    fn is_masked(at: usize, tx: usize, lanes: usize) -> bool {
+        K == 3 || at + tx < K / 2 || at + tx + lanes.min(W) > W + K / 2
     }
 
-    /// Lays out a vector of each row.
+    /// A vector that is read for a group, as far as it is in its row; `None` if it is padding above or below.
     #[inline(always)]
-    fn lay<S: Simd>(simd: S, group: &mut Group<'_>, at: usize) {
-        let Group { rows, lines } = group;
-        let size = const { (B - 1) * P }.wrapping_add(S::F32_LANES);
-        let lines = &mut lines[at..][..size];
-        if W < S::F32_LANES {
-            for (i, row) in rows.chunks_exact(W).enumerate().take(B) {
-                store(simd, lines, i * P, simd.partial_load_f32s(row));
-            }
-            return;
+    fn read<S: Simd>(
+        simd: S,
+        (band, at): (&[f32], usize),
+        row: usize,
+        [above, below]: [bool; 2],
+        mask: Option<S::f32s>,
+    ) -> Option<S::f32s> {
+        if row < K / 2 && above || row >= K / 2 + B && below {
+            return None;
         }
-        let rows = &rows[at..][..const { (B - 1) * W }.wrapping_add(S::F32_LANES)];
-        for i in 0..B {
-            if W > NEAR {
-                prefetch(rows[i * W..].as_ptr(), AHEAD);
-            }
-            store(simd, lines, i * P, load(simd, rows, i * W));
-        }
+        let x = load(simd, band, at);
+        Some(match mask {
+            Some(mask) => keep(simd, x, mask),
+            None => x,
+        })
     }
 
-    /// Computes a vector of windows of each of a group's rows, and lays out as many of another group. Behind
-    /// the end of `out` nothing is written, behind that of the group what is to be written over.
+    /// The sums of a vector of windows of each of a group's rows. `band` begins with the first element that the group
+    /// reads. If they are `INSIDE`, all that is read is of the plane, and of its row.
+    #[inline(always)]
+    fn sums<S: Simd, const INSIDE: bool>(
+        simd: S,
+        at: usize,
+        band: &[f32],
+        (filter, columns): (&[f32], usize),
+        edges: [bool; 2],
+    ) -> [S::f32s; B] {
+        let mut sums = [simd.splat_f32s(0.0); B];
+        // As many as the compiler knows would be unrolled.
+        for tx in 0..columns {
+            let band = &band[at + tx..][..const { (B + K - 2) * W + VECTOR }];
+            let filter = &filter[tx..];
+            if INSIDE {
+                add::<S, K, B, 1, W, 0>(
+                    simd,
+                    band,
+                    filter,
+                    #[inline(always)]
+                    |band, at, _| Some(load(simd, band, at)),
+                    &mut sums,
+                );
+            } else if Self::is_masked(at, tx, S::F32_LANES) {
+                let mask = Some(load(simd, Self::mask(at, tx), 0));
+                add::<S, K, B, 1, W, 0>(
+                    simd,
+                    band,
+                    filter,
+                    #[inline(always)]
+                    |band, at, row| Self::read(simd, (band, at), row, edges, mask),
+                    &mut sums,
+                );
+            } else {
+                add::<S, K, B, 1, W, 0>(
+                    simd,
+                    band,
+                    filter,
+                    #[inline(always)]
+                    |band, at, row| Self::read(simd, (band, at), row, edges, None),
+                    &mut sums,
+                );
+            }
+        }
+        sums
+    }
+
+    /// Computes a vector of windows of each of a group's rows. Behind the end of `out` nothing is written, behind that of
+    /// the group what is to be written over.
     #[inline(always)]
     fn vector<S: Simd>(
         simd: S,
         at: usize,
         band: &[f32],
-        (filter, columns): (&[f32], usize),
+        filter: (&[f32], usize),
         out: &mut [f32],
-        next: &mut Group<'_>,
+        edges: [bool; 2],
     ) {
-        Self::lay(simd, next, at);
-        let sums = sums::<S, K, B, 1, P>(simd, columns, &band[at..], filter);
+        let inside = at >= K / 2 && at + S::F32_LANES + K / 2 <= W;
+        let sums = if inside && edges == [false; 2] {
+            Self::sums::<S, true>(simd, at, band, filter, edges)
+        } else {
+            Self::sums::<S, false>(simd, at, band, filter, edges)
+        };
         let size = const { (B - 1) * W }.wrapping_add(S::F32_LANES);
         if W >= S::F32_LANES || out.len() >= size {
             let out = &mut out[at..][..size];
@@ -93,58 +190,81 @@ impl<const K: usize, const B: usize, const P: usize, const W: usize> Same<'_, K,
         }
     }
 
-    /// Computes a group of rows of windows, and lays out another group. Of rows whose ends come in pairs, these are left.
+    /// Computes a group of rows of windows. Of rows whose ends come in pairs, these are left.
     #[inline(always)]
     fn group<S: Simd>(
         simd: S,
         band: &[f32],
         filter: (&[f32], usize),
         out: &mut [f32],
-        mut next: Group<'_>,
+        edges: [bool; 2],
         in_pairs: bool,
     ) {
         let half = S::F32_LANES / 2;
         let narrow = narrower(simd).filter(|_| W % S::F32_LANES == half);
-        if !in_pairs && narrow.is_none() {
-            for at in Self::columns(simd) {
-                Self::vector(simd, at, band, filter, out, &mut next);
+        let end = if in_pairs || narrow.is_some() {
+            W - half
+        } else {
+            W
+        };
+        // The last vector goes back to be full, unless it is half of one.
+        let last = end.saturating_sub(S::F32_LANES);
+        for at in (0..end).step_by(S::F32_LANES) {
+            if W > NEAR {
+                Self::ask(band, at * B, S::F32_LANES * B);
             }
-            return;
+            Self::vector(simd, at.min(last), band, filter, out, edges);
         }
-        for at in (0..W - half).step_by(S::F32_LANES) {
-            Self::vector(simd, at, band, filter, out, &mut next);
-        }
-        match narrow {
-            // The last vector would be half full.
-            Some(narrow) => Self::vector(narrow, W - half, band, filter, out, &mut next),
-            None => Self::lay_ends(&mut next),
+        if let Some(narrow) = narrow {
+            Self::vector(narrow, W - half, band, filter, out, edges);
         }
     }
 
-    /// Lays out the last half of a vector of each row.
+    /// Asks for a part of the next group, in the order in which it lies in memory.
     #[inline(always)]
-    fn lay_ends(group: &mut Group<'_>) {
-        let rows = &group.rows[W - HALF..][..const { (B - 1) * W + HALF }];
-        let lines = &mut group.lines[W - HALF..][..const { (B - 1) * P + HALF }];
-        for i in 0..B {
-            lines[i * P..][..HALF].copy_from_slice(&rows[i * W..][..HALF]);
+    fn ask(band: &[f32], from: usize, count: usize) {
+        for i in (0..count).step_by(LINE / size_of::<f32>()) {
+            prefetch(
+                band.as_ptr(),
+                const { Self::FRONT + (B + K / 2) * W } + from + i,
+            );
         }
     }
 
     /// Computes the last half of a vector of each row of two groups, of which `band` and `out` begin with the first.
     #[inline(always)]
-    fn ends<S: Simd>(simd: S, band: &[f32], (filter, columns): (&[f32], usize), out: &mut [f32]) {
-        let sums = sums_of::<S, K, B, 1, P>(
-            simd,
-            columns,
-            (&band[W - HALF..], const { (2 * B + K - 2) * P + HALF }),
-            filter,
-            #[inline(always)]
-            |band, at| {
-                let [first, second] = [&band[at..][..HALF], &band[at + B * P..][..HALF]];
-                pair(simd, first, second)
-            },
-        );
+    fn ends<S: Simd>(
+        simd: S,
+        band: &[f32],
+        (filter, columns): (&[f32], usize),
+        out: &mut [f32],
+        edges: [bool; 2],
+    ) {
+        let left = |edge: bool| [if edge { 0.0 } else { ALL }; HALF];
+        let above = pair(simd, &left(edges[0]), &[ALL; HALF]);
+        let below = pair(simd, &[ALL; HALF], &left(edges[1]));
+        let mut sums = [simd.splat_f32s(0.0); B];
+        for tx in 0..columns {
+            let band = &band[W - HALF + tx..][..const { (2 * B + K - 2) * W + HALF }];
+            let mask = &Self::mask(W - HALF, tx)[..HALF];
+            let mask = pair(simd, mask, mask);
+            add::<S, K, B, 1, W, 0>(
+                simd,
+                band,
+                &filter[tx..],
+                #[inline(always)]
+                |band, at, row| {
+                    let x = pair(simd, &band[at..][..HALF], &band[at + B * W..][..HALF]);
+                    let x = keep(simd, x, mask);
+                    Some(match row {
+                        row if row < K / 2 => keep(simd, x, above),
+                        row if row >= K / 2 + B => keep(simd, x, below),
+                        _ => x,
+                    })
+                },
+                &mut sums,
+            );
+        }
         let out = &mut out[W - HALF..][..const { (2 * B - 1) * W + HALF }];
         for (i, sum) in sums.into_iter().enumerate() {
             let [first, second] = parts(simd, sum);
@@ -154,9 +274,7 @@ impl<const K: usize, const B: usize, const P: usize, const W: usize> Same<'_, K,
     }
 }
 
-impl<const K: usize, const B: usize, const P: usize, const W: usize> WithSimd
-    for Same<'_, K, B, P, W>
-{
+impl<const K: usize, const B: usize, const W: usize> WithSimd for Same<'_, K, B, W> {
     type Output = ();
 
     #[inline(always)]
@@ -166,58 +284,43 @@ impl<const K: usize, const B: usize, const P: usize, const W: usize> WithSimd
             first,
             data,
             filters,
-            bands,
-            size,
+            scratch,
             out,
             mut ready,
+            ..
         } = self.0;
-        let Padded { y, x, channels, .. } = *padded;
-        let (plane, groups) = (y.input * W, y.input / B);
-        let in_pairs = Self::ends_in_pairs(simd, groups);
-        // A group needs a few rows of the next one.
-        let ahead = groups.min(2);
-        let (mut this, mut next) = bands.split_at_mut(size);
-        for number in 0..ahead {
-            let mut group = Group {
-                rows: &data[number * B * W..],
-                lines: &mut this[Self::FRONT + number * B * P..],
-            };
-            for at in Self::columns(simd) {
-                Self::lay(simd, &mut group, at);
-            }
-        }
+        let (y, x) = (padded.y, padded.x);
+        let plane = y.input * W;
+        let in_pairs = Self::ends_in_pairs(simd, y.input);
+        // The last group goes back to have as many rows.
+        let last = y.input - B;
         let planes = out.len() / plane;
         for i in 0..planes {
-            let filter = &filters[(first + i) % channels * (K * K)..];
+            let number = first + i;
+            let filter = &filters[number % padded.channels * (K * K)..];
             // Of a filter whose end is known the compiler writes out all columns, which is slower where they are many.
             let filter = if K > 3 { filter } else { &filter[..K * K] };
-            let rows = &data[i * plane..][..plane];
-            // Behind the last plane its own rows are laid out, and not used.
-            let coming = data[i * plane..].get(plane..2 * plane).unwrap_or(rows);
-            for number in 0..groups {
-                let (band, group) = match (number + ahead).checked_sub(groups) {
-                    None => {
-                        let at = number + ahead;
-                        let (band, lines) = this.split_at_mut(Self::FRONT + at * B * P);
-                        let rows = &rows[at * B * W..];
-                        (&*band, Group { rows, lines })
-                    }
-                    Some(at) => {
-                        let rows = &coming[at * B * W..];
-                        let lines = &mut next[Self::FRONT + at * B * P..];
-                        (&*this, Group { rows, lines })
-                    }
-                };
-                let filter = (filter, x.kernel);
-                let (row, done) = (number * B, i * plane);
-                let all = &mut out[done + row * W..];
-                Self::group(simd, &band[row * P..], filter, all, group, in_pairs);
-                if in_pairs && let Some(row) = row.checked_sub(B).filter(|_| number % 2 == 1) {
-                    Self::ends(simd, &band[row * P..], filter, &mut out[done + row * W..]);
+            let filter = (filter, x.kernel);
+            let start = number * plane;
+            let all = if is_amid(data, start, [y, x]) {
+                &data[start - Self::FRONT..]
+            } else {
+                let front = const { front(K, W).next_multiple_of(VECTOR) };
+                scratch[front..][..plane].copy_from_slice(&data[start..][..plane]);
+                &scratch[front - Self::FRONT..]
+            };
+            for row in (0..y.input).step_by(B) {
+                let row = row.min(last);
+                let below = row == last;
+                let (band, rows) = (&all[row * W..], &mut out[i * plane + row * W..]);
+                Self::group(simd, band, filter, rows, [row == 0, below], in_pairs);
+                if in_pairs && row % (2 * B) == B {
+                    let row = row - B;
+                    let (band, rows) = (&all[row * W..], &mut out[i * plane + row * W..]);
+                    Self::ends(simd, band, filter, rows, [row == 0, below]);
                 }
             }
             ready.planes(out, i + 1);
-            std::mem::swap(&mut this, &mut next);
         }
     }
 }
