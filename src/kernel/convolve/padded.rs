@@ -393,16 +393,25 @@ pub(super) fn add<
 ) {
     let filter = &filter[..const { (K - 1) * K + 1 }];
     let mut taps = [simd.splat_f32s(0.0); K];
-    for t in 0..const { (K - F).div_ceil(N) } {
+    let count = const { (K - F).div_ceil(N) };
+    for t in 0..count {
         taps[t] = simd.splat_f32s(filter[(t * N + F) * K]);
     }
-    for row in 0..const { B + (K - F).div_ceil(N) - 1 } {
-        let Some(x) = load(band, (row * N + F) * P, row * N + F) else {
-            continue;
-        };
-        for t in 0..const { (K - F).div_ceil(N) } {
-            if row >= t && row - t < B {
-                sums[row - t] = <f32 as Lanes>::mul_add(simd, taps[t], x, sums[row - t]);
+    // Rows as far from each other as there are taps have no sum in common: nearly all sums are added to before any is
+    // again, for each waits for itself.
+    for first in 0..count {
+        for step in 0..const { B.div_ceil((K - F).div_ceil(N)) + 1 } {
+            let row = first + step * count;
+            if row >= B + count - 1 {
+                continue;
+            }
+            let Some(x) = load(band, (row * N + F) * P, row * N + F) else {
+                continue;
+            };
+            for t in 0..count {
+                if row >= t && row - t < B {
+                    sums[row - t] = <f32 as Lanes>::mul_add(simd, taps[t], x, sums[row - t]);
+                }
             }
         }
     }
