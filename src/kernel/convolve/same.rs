@@ -122,21 +122,13 @@ impl<const K: usize, const B: usize, const W: usize> Same<'_, K, B, W> {
         (filter, columns): (&[f32], usize),
         edges: [bool; 2],
     ) -> [S::f32s; B] {
+        let edges = if INSIDE { [false; 2] } else { edges };
         let mut sums = [simd.splat_f32s(0.0); B];
         // As many as the compiler knows would be unrolled.
         for tx in 0..columns {
             let band = &band[at + tx..][..const { (B + K - 2) * W + VECTOR }];
             let filter = &filter[tx..];
-            if INSIDE {
-                add::<S, K, B, 1, W, 0>(
-                    simd,
-                    band,
-                    filter,
-                    #[inline(always)]
-                    |band, at, _| Some(load(simd, band, at)),
-                    &mut sums,
-                );
-            } else if Self::is_masked(at, tx, S::F32_LANES) {
+            if !INSIDE && Self::is_masked(at, tx, S::F32_LANES) {
                 let mask = Some(load(simd, Self::mask(at, tx), 0));
                 add::<S, K, B, 1, W, 0>(
                     simd,
