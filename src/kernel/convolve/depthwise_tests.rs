@@ -80,6 +80,8 @@ fn definition() {
         (1, 9, [13, 20], [5, 1], [2, 2]),
         (1, 8, [30, 40], [3, 1], [1, 1]),
         (1, 8, [15, 112], [5, 1], [2, 2]),
+        (1, 8, [57, 28], [5, 1], [2, 2]),
+        (1, 8, [57, 7], [5, 1], [2, 2]),
     ] {
         let axis = |input: usize, pad: usize| Axis {
             input,
@@ -115,7 +117,7 @@ fn definition() {
             }
         }
     }
-    assert_eq!((padded, same), (36, 21));
+    assert_eq!((padded, same), (38, 23));
 }
 
 #[test]
