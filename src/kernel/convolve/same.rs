@@ -42,8 +42,8 @@ pub(super) fn room(data: &[f32], start: usize, planes: usize, axes: [Axis; 2]) -
     front(y.kernel, x.input).next_multiple_of(VECTOR) + plane + back(y.kernel, x.input)
 }
 
-/// Groups of `B` rows of `W` elements, under windows of `K` by `K` elements. Some have `edges` of the plane: so many
-/// rows that windows reach above them, and below, are none of it.
+/// Groups of `B` rows of `W` elements, under windows of `K` by `K` elements. Some have `edges` of the plane: nothing of it
+/// is above them, or below.
 pub(super) struct Same<'a, const K: usize, const B: usize, const W: usize>(pub(super) Work<'a>);
 
 /// All bits for each of so many elements, and none in front of them and behind.
@@ -99,11 +99,10 @@ impl<const K: usize, const B: usize, const W: usize> Same<'_, K, B, W> {
         simd: S,
         (band, at): (&[f32], usize),
         row: usize,
-        [above, below]: [usize; 2],
+        [above, below]: [bool; 2],
         mask: Option<S::f32s>,
     ) -> Option<S::f32s> {
-        // What the compiler knows of a row comes first.
-        if row < K / 2 && row < above || row >= K / 2 + B && row + below >= B + K - 1 {
+        if row < K / 2 && above || row >= K / 2 + B && below {
             return None;
         }
         let x = load(simd, band, at);
@@ -121,9 +120,9 @@ impl<const K: usize, const B: usize, const W: usize> Same<'_, K, B, W> {
         at: usize,
         band: &[f32],
         (filter, columns): (&[f32], usize),
-        edges: [usize; 2],
+        edges: [bool; 2],
     ) -> [S::f32s; B] {
-        let edges = if INSIDE { [0; 2] } else { edges };
+        let edges = if INSIDE { [false; 2] } else { edges };
         let mut sums = [simd.splat_f32s(0.0); B];
         // As many as the compiler knows would be unrolled.
         for tx in 0..columns {
@@ -162,10 +161,10 @@ impl<const K: usize, const B: usize, const W: usize> Same<'_, K, B, W> {
         band: &[f32],
         filter: (&[f32], usize),
         out: &mut [f32],
-        edges: [usize; 2],
+        edges: [bool; 2],
     ) {
         let inside = at >= K / 2 && at + S::F32_LANES + K / 2 <= W;
-        let sums = if inside && edges == [0; 2] {
+        let sums = if inside && edges == [false; 2] {
             Self::sums::<S, true>(simd, at, band, filter, edges)
         } else {
             Self::sums::<S, false>(simd, at, band, filter, edges)
@@ -190,7 +189,7 @@ impl<const K: usize, const B: usize, const W: usize> Same<'_, K, B, W> {
         band: &[f32],
         filter: (&[f32], usize),
         out: &mut [f32],
-        edges: [usize; 2],
+        edges: [bool; 2],
         in_pairs: bool,
     ) {
         let half = S::F32_LANES / 2;
@@ -231,10 +230,9 @@ impl<const K: usize, const B: usize, const W: usize> Same<'_, K, B, W> {
         band: &[f32],
         (filter, columns): (&[f32], usize),
         out: &mut [f32],
-        edges: [usize; 2],
+        edges: [bool; 2],
     ) {
-        // Of groups that are pairs, all rows above or below are missing, or none.
-        let left = |missing: usize| [if missing > 0 { 0.0 } else { ALL }; HALF];
+        let left = |edge: bool| [if edge { 0.0 } else { ALL }; HALF];
         let above = pair(simd, &left(edges[0]), &[ALL; HALF]);
         let below = pair(simd, &[ALL; HALF], &left(edges[1]));
         let mut sums = [simd.splat_f32s(0.0); B];
@@ -286,7 +284,7 @@ impl<const K: usize, const B: usize, const W: usize> WithSimd for Same<'_, K, B,
         let (y, x) = (padded.y, padded.x);
         let plane = y.input * W;
         let in_pairs = Self::ends_in_pairs(simd, y.input);
-        // The last group goes back to have as many rows.
+        // The last group goes back to have as many rows. What the one before found beyond the plane is written over.
         let last = y.input - B;
         let planes = out.len() / plane;
         for i in 0..planes {
@@ -305,15 +303,13 @@ impl<const K: usize, const B: usize, const W: usize> WithSimd for Same<'_, K, B,
             };
             for row in (0..y.input).step_by(B) {
                 let row = row.min(last);
-                let below = (row + B + K / 2).saturating_sub(y.input);
+                let below = row == last;
                 let (band, rows) = (&all[row * W..], &mut out[i * plane + row * W..]);
-                let above = (K / 2).saturating_sub(row);
-                Self::group(simd, band, filter, rows, [above, below], in_pairs);
+                Self::group(simd, band, filter, rows, [row == 0, below], in_pairs);
                 if in_pairs && row % (2 * B) == B {
                     let row = row - B;
                     let (band, rows) = (&all[row * W..], &mut out[i * plane + row * W..]);
-                    let above = (K / 2).saturating_sub(row);
-                    Self::ends(simd, band, filter, rows, [above, below]);
+                    Self::ends(simd, band, filter, rows, [row == 0, below]);
                 }
             }
             ready.planes(out, i + 1);
