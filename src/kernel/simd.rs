@@ -81,12 +81,12 @@ pub(crate) trait Stream {
     fn ask<T>(elements: &[T], bytes: usize);
 }
 
-/// A stream whose elements are asked for into the nearest cache.
+/// A stream whose elements are asked for into the nearest cache: for processors that [`wait_near`].
 pub(crate) struct Near;
 
 /// Into the next one, for processors of AMD ([`is_amd`]), which have half of the bandwidth otherwise, and a third
-/// less where lines are not asked for in order. Without AVX-512 they foresee as far as is good: asked for more,
-/// they lose a sixth of it.
+/// less where lines are not asked for in order. Without AVX-512, and since Zen 5, they foresee as far as is good: asked
+/// for more, they lose a sixth of it, or a third.
 pub(crate) struct Far;
 
 /// For loops that a processor foresees, or over what is near anyway.
@@ -94,7 +94,7 @@ pub(crate) struct Foreseen;
 
 impl Stream for Near {
     fn ahead() -> usize {
-        2048
+        if is_recent_amd() { 8192 } else { 2048 }
     }
 
     #[inline]
@@ -124,7 +124,7 @@ impl Stream for Far {
         let wide = matches!(machine(), Arch::V4(_));
         #[cfg(not(target_arch = "x86_64"))]
         let wide = false;
-        !wide
+        !wide || is_recent_amd()
     }
 
     #[inline(always)]
@@ -154,6 +154,21 @@ pub(crate) fn is_amd() -> bool {
     #[cfg(not(target_arch = "x86_64"))]
     let amd = false;
     amd
+}
+
+/// Whether this is a processor of AMD since Zen 5, which have AVX-VNNI as well. They foresee rows and panels better than
+/// those before, and wait for more lines of the cache at a time.
+pub(crate) fn is_recent_amd() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    let recent = is_amd() && std::arch::is_x86_feature_detected!("avxvnni");
+    #[cfg(not(target_arch = "x86_64"))]
+    let recent = false;
+    recent
+}
+
+/// Whether a loop over one sequence of elements is faster when they are asked for into the nearest cache ([`Near`]).
+pub(crate) fn wait_near() -> bool {
+    !is_amd() || is_recent_amd()
 }
 
 /// Whether the vectors of this machine add products with one rounding; elsewhere that takes very long.

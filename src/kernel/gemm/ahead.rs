@@ -1,6 +1,6 @@
 //! What a tile asks the memory for, before it is read.
 
-use crate::kernel::simd::{prefetch, prefetch_far};
+use crate::kernel::simd::{is_recent_amd, prefetch, prefetch_far};
 use crate::tensor::LINE;
 
 /// Terms that are multiplied between two times that a tile asks.
@@ -69,6 +69,17 @@ impl<'a, T> Next<'a, T> {
             TERMS * (vectors + 1)
         };
         let shares = lines.div_ceil(PLACES);
+        if tiles == 1 && packed && is_recent_amd() {
+            // One tile reads all in the order in which it lies, which is foreseen.
+            return Self {
+                data,
+                shares: 0,
+                share: Share::None,
+                apart: [0, 0],
+                stride,
+                across: line,
+            };
+        }
         if tiles < shares && (tiles <= vectors || !packed) {
             Self {
                 data,

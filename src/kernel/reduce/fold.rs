@@ -6,7 +6,9 @@ use pulp::NullaryFnOnce;
 
 use super::coming::Coming;
 use super::scalar::{Accumulator, Map, Pair, Scalar, two_sum};
-use crate::kernel::simd::{Far, Foreseen, Near, Stream, is_amd, vectorize, vectorize_mut};
+use crate::kernel::simd::{
+    Far, Foreseen, Near, Stream, is_amd, vectorize, vectorize_mut, wait_near,
+};
 
 /// A reduction of elements `T` into accumulators `A`, slice by slice.
 pub(crate) trait Fold<T, A>: Sync {
@@ -73,8 +75,8 @@ pub(crate) fn fold_run<const N: usize, T: Copy, A: Copy>(
     push: impl Fn(A, T) -> A + Copy,
     merge: impl Fn(A, A) -> A + Copy,
 ) -> A {
-    // Processors of AMD foresee a sequence that is worked on line by line.
-    if 4 * N >= WHOLE && !is_amd() {
+    // Others foresee a sequence that is worked on line by line.
+    if 4 * N >= WHOLE && wait_near() {
         return fold_blocks::<N, Near, T, A>(accs, data, push, merge);
     }
     fold_blocks::<N, Foreseen, T, A>(accs, data, push, merge)
@@ -175,12 +177,12 @@ fn long_runs<const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(acc: &mut [A], d
 
 #[inline(always)]
 fn runs_in_lanes<const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(acc: &mut [A], data: &[T]) {
-    let (len, amd) = (data.len() / acc.len(), is_amd());
+    let (len, near) = (data.len() / acc.len(), wait_near());
     for (acc, data) in acc.iter_mut().zip(data.chunks_exact(len)) {
-        *acc = if amd {
-            run_in_lanes::<N, Far, T, A, S>(*acc, data)
-        } else {
+        *acc = if near {
             run_in_lanes::<N, Near, T, A, S>(*acc, data)
+        } else {
+            run_in_lanes::<N, Far, T, A, S>(*acc, data)
         };
     }
 }

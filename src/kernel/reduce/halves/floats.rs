@@ -11,6 +11,7 @@ use bytemuck::cast_slice;
 use pulp::Simd;
 
 use super::{Exact, GROUP, LANES, Row, Sums};
+use crate::kernel::simd::{is_recent_amd, prefetch_after};
 
 /// Vectors into which numbers of `f16` are converted.
 pub(super) trait Widen: Copy {
@@ -24,6 +25,8 @@ pub(super) trait Widen: Copy {
 
 /// Vectors that are added up before the sum's bits are moved elsewhere.
 const FEW: usize = 4;
+/// Bytes ahead of which numbers are asked for.
+const AHEAD: usize = 16 << 10;
 /// A sum of four numbers begins with it and keeps its exponent; its last bit is 2^-4, 2^20 times that of the
 /// least number.
 const MIDDLE: f32 = 1.5 * (1 << 19) as f32;
@@ -136,7 +139,12 @@ impl<W: Widen> Exact for Floats<W> {
         let mut bits = Bits::new(simd);
         let mut chunks = rows.chunks_exact(FEW / Self::VECTORS);
         let mut count = chunks.len();
+        // Others hear of the next numbers soon enough while they add these up.
+        let asks = is_recent_amd();
         for chunk in &mut chunks {
+            if asks {
+                prefetch_after(chunk, AHEAD);
+            }
             bits.add::<W, KEPT>(self, chunk);
         }
         if !chunks.remainder().is_empty() {
