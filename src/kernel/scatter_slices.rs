@@ -9,7 +9,7 @@ use super::scatter_group::{Group, TOGETHER, Whose};
 use super::scatter_own;
 use super::scatter_piece::ask_for_next;
 use super::scratch::{Reused, reused_any};
-use super::simd::prefetch;
+use super::simd::{is_recent_amd, prefetch};
 use super::tuples::Tuples;
 use crate::limits::{self, Share};
 use crate::op::OpError;
@@ -28,8 +28,8 @@ pub(crate) struct ScatterSlices {
 /// Slices of fewer bytes are written by one thread over a copy of the data: to find its own would take each of
 /// several longer than to write all.
 const LONG: usize = 64;
-/// How many slices ahead places are asked for, and how many of their bytes.
-const AHEAD: usize = 4;
+/// How many slices ahead places are asked for, at most, and how many of their bytes.
+const AHEAD: usize = 8;
 const AHEAD_BYTES: usize = 512;
 
 impl ScatterSlices {
@@ -116,6 +116,7 @@ impl ScatterSlices {
             let update = &updates[update * self.slice..][..self.slice];
             meet(&mut out[place * self.slice..][..self.slice], update);
         };
+        let ahead = if is_recent_amd() { AHEAD } else { AHEAD / 2 };
         // Which updates are for these slices cannot be foretold: no branch depends on it.
         let (mut here, mut found) = ([(0, 0); TOGETHER + AHEAD], 0);
         let mut all = self.places.iter().enumerate();
@@ -126,9 +127,9 @@ impl ScatterSlices {
                 found += usize::from(place < count);
             }
             // The last ones wait until those after them are known.
-            let ready = found.saturating_sub(AHEAD);
+            let ready = found.saturating_sub(ahead);
             for i in 0..ready {
-                ask(out, here[i + AHEAD]);
+                ask(out, here[i + ahead]);
                 put(out, here[i]);
             }
             here.copy_within(ready..found, 0);
