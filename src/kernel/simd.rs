@@ -1,6 +1,6 @@
 //! Loops compiled for the vectors of the machine they run on, and memory asked for ahead.
 
-use bytemuck::cast;
+use bytemuck::{cast, cast_slice, cast_slice_mut};
 use pulp::{Arch, Simd};
 
 use crate::limits;
@@ -210,6 +210,26 @@ pub(crate) fn parts<S: Simd>(_: S, vector: S::f32s) -> [[f32; HALF]; 2] {
     cast(vector)
 }
 
+/// All bits of an element.
+pub(crate) const ALL: f32 = f32::from_bits(u32::MAX);
+
+/// The bits of a vector that another one has.
+#[inline(always)]
+pub(crate) fn keep<S: Simd>(simd: S, x: S::f32s, mask: S::f32s) -> S::f32s {
+    let [x, mask] = [simd.transmute_u32s_f32s(x), simd.transmute_u32s_f32s(mask)];
+    simd.transmute_f32s_u32s(simd.and_u32s(x, mask))
+}
+
+/// A vector with all bits of its first elements, and none of the others, with which [`keep`] keeps these.
+#[inline(always)]
+pub(crate) fn kept<S: Simd>(simd: S, count: usize) -> S::f32s {
+    let all = [ALL; MOST_LANES];
+    simd.partial_load_f32s(&all[..count.min(S::F32_LANES)])
+}
+
+/// The elements of the widest vectors.
+const MOST_LANES: usize = 16;
+
 /// Every second element, beginning with the first.
 #[inline(always)]
 pub(crate) fn evens<S: Simd>(simd: S, from: &[f32; 32]) -> [f32; 16] {
@@ -227,11 +247,27 @@ pub(crate) fn halves<S: Simd>(simd: S, from: &[f32; 32]) -> [[f32; 16]; 2] {
     [0, 1].map(|first| std::array::from_fn(|i| from[2 * i + first]))
 }
 
+/// Every second element of two vectors, beginning with the first and with the second.
+#[inline(always)]
+pub(crate) fn unzip<S: Simd>(simd: S, a: S::f32s, b: S::f32s) -> [S::f32s; 2] {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(parted) = x86::unzip(simd, a, b) {
+        return parted;
+    }
+    let (both, mut parted) = ([a, b], [simd.splat_f32s(0.0); 2]);
+    let from: &[f32] = cast_slice(&both);
+    let (evens, odds) = cast_slice_mut(&mut parted).split_at_mut(S::F32_LANES);
+    for ((pair, even), odd) in from.as_chunks::<2>().0.iter().zip(evens).zip(odds) {
+        [*even, *odd] = *pair;
+    }
+    parted
+}
+
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::any::Any;
 
-    use bytemuck::must_cast;
+    use bytemuck::{cast, must_cast};
     use pulp::Simd;
     use pulp::x86::{V3, V4};
 
@@ -251,30 +287,39 @@ mod x86 {
 
     /// The compiler would move the elements one by one.
     #[inline(always)]
-    pub(super) fn halves<S: Simd>(simd: S, from: &[f32; 32]) -> Option<[[f32; 16]; 2]> {
+    pub(super) fn unzip<S: Simd>(simd: S, a: S::f32s, b: S::f32s) -> Option<[S::f32s; 2]> {
         let any: &dyn Any = &simd;
         if let Some(simd) = any.downcast_ref::<V4>() {
-            let avx = simd.avx512f;
-            let [a, b]: [[f32; 16]; 2] = must_cast(*from);
-            let (a, b) = (must_cast(a), must_cast(b));
+            let (avx, a, b) = (simd.avx512f, cast(a), cast(b));
             return Some([
-                must_cast(avx._mm512_permutex2var_ps(a, must_cast(EVENS), b)),
-                must_cast(avx._mm512_permutex2var_ps(a, must_cast(ODDS), b)),
+                cast(avx._mm512_permutex2var_ps(a, must_cast(EVENS), b)),
+                cast(avx._mm512_permutex2var_ps(a, must_cast(ODDS), b)),
             ]);
         }
         let V3 { avx, avx2, .. } = *any.downcast_ref::<V3>()?;
-        let parts: [[f32; 8]; 4] = must_cast(*from);
+        let (a, b) = (cast(a), cast(b));
         macro_rules! half {
             ($places:literal) => {{
-                let pair = |a: [f32; 8], b: [f32; 8]| {
-                    let mixed = avx._mm256_shuffle_ps::<$places>(must_cast(a), must_cast(b));
-                    let ordered = avx2._mm256_permute4x64_epi64::<0b11_01_10_00>(must_cast(mixed));
-                    must_cast::<_, [f32; 8]>(ordered)
-                };
-                must_cast([pair(parts[0], parts[1]), pair(parts[2], parts[3])])
+                let mixed = avx._mm256_shuffle_ps::<$places>(a, b);
+                let ordered = avx2._mm256_permute4x64_epi64::<0b11_01_10_00>(must_cast(mixed));
+                cast(ordered)
             }};
         }
         Some([half!(0b10_00_10_00), half!(0b11_01_11_01)])
+    }
+
+    #[inline(always)]
+    pub(super) fn halves<S: Simd>(simd: S, from: &[f32; 32]) -> Option<[[f32; 16]; 2]> {
+        let any: &dyn Any = &simd;
+        if let Some(&simd) = any.downcast_ref::<V4>() {
+            let [a, b]: [[f32; 16]; 2] = must_cast(*from);
+            return Some(cast(unzip(simd, must_cast(a), must_cast(b))?));
+        }
+        let simd = *any.downcast_ref::<V3>()?;
+        let [a, b, c, d]: [[f32; 8]; 4] = must_cast(*from);
+        let [low_evens, low_odds] = unzip(simd, must_cast(a), must_cast(b))?;
+        let [high_evens, high_odds] = unzip(simd, must_cast(c), must_cast(d))?;
+        Some([cast([low_evens, high_evens]), cast([low_odds, high_odds])])
     }
 }
 
@@ -293,14 +338,23 @@ mod tests {
 
             #[inline(always)]
             fn with_simd<S: Simd>(self, simd: S) -> [[f32; 16]; 2] {
-                halves(simd, &self.0)
+                // Vectors of as many elements as they have, one pair after another.
+                let (mut evens, mut odds) = ([0.0; 16], [0.0; 16]);
+                let pairs = S::as_simd_f32s(&self.0).0.as_chunks::<2>().0.iter();
+                let [into_evens, into_odds] =
+                    [&mut evens, &mut odds].map(|to| S::as_mut_simd_f32s(to).0);
+                for ((&[a, b], even), odd) in pairs.zip(into_evens).zip(into_odds) {
+                    [*even, *odd] = unzip(simd, a, b);
+                }
+                assert_eq!(halves(simd, &self.0), [evens, odds]);
+                [evens, odds]
             }
         }
 
         let all: [f32; 32] = std::array::from_fn(|i| i as f32);
         let expected = [0.0, 1.0].map(|first| std::array::from_fn(|i| 2.0 * i as f32 + first));
         assert_eq!(arch().dispatch(Halves(all)), expected);
-        assert_eq!(halves(pulp::Scalar128b, &all), expected);
+        assert_eq!(Halves(all).with_simd(pulp::Scalar128b), expected);
         assert_eq!(evens(pulp::Scalar128b, &all), expected[0]);
         #[cfg(target_arch = "x86_64")]
         if let Some(simd) = pulp::x86::V3::try_new() {

@@ -8,6 +8,7 @@ mod depthwise;
 mod direct;
 mod laid;
 mod padded;
+mod parting;
 mod same;
 pub(crate) mod single;
 pub(crate) mod winograd;

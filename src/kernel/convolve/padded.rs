@@ -6,12 +6,13 @@ use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::depthwise::own_filters;
+use super::parting::Parting;
 use super::same::{self, Same};
 use super::{Sizes, load, store};
 use crate::kernel::gemm::{Lanes, dispatch};
 use crate::kernel::phases::VECTOR;
 use crate::kernel::scratch::{Reused, or_refuse, try_resize};
-use crate::kernel::simd::{arch, halves};
+use crate::kernel::simd::arch;
 use crate::kernel::window::{Axis, Window};
 use crate::limits::Share;
 use crate::op::Finish;
@@ -65,13 +66,13 @@ pub(crate) struct Padded {
     arch: Arch,
 }
 
-/// The vectors for rows of so many windows. Those of AVX-512 would be filled in part by short rows.
+/// The vectors for rows of so many windows: not those of AVX-512 where half of one is enough.
 fn vectors(windows: usize) -> Arch {
     #[cfg(not(target_arch = "x86_64"))]
     let _ = windows;
     match arch() {
         #[cfg(target_arch = "x86_64")]
-        Arch::V4(simd) if windows < VECTOR => Arch::V3(*simd),
+        Arch::V4(simd) if windows <= VECTOR / 2 => Arch::V3(*simd),
         arch => arch,
     }
 }
@@ -302,42 +303,6 @@ fn copy<S: Simd>(simd: S, from: &[f32], to: &mut [f32]) {
     store(simd, to, last, load(simd, from, last));
 }
 
-/// Copies the even elements of a row and its odd ones. Behind a row that is shorter than two vectors come
-/// zeros.
-#[inline(always)]
-fn part<S: Simd>(simd: S, from: &[f32], even: &mut [f32], odd: &mut [f32]) {
-    let Some(last) = from.len().checked_sub(PAIR) else {
-        let mut both = [0.0; PAIR];
-        let vectors = S::as_mut_simd_f32s(&mut both).0.iter_mut();
-        for (to, at) in vectors.zip((0..PAIR).step_by(S::F32_LANES)) {
-            let rest = from.get(at..).unwrap_or_default();
-            *to = simd.partial_load_f32s(&rest[..rest.len().min(S::F32_LANES)]);
-        }
-        return put(simd, &both, even, odd);
-    };
-    // The last ones go back to be full, to an even element.
-    let last = last - last % 2;
-    for at in (0..last).step_by(PAIR).chain([last]) {
-        if let Some(both) = from[at..].first_chunk() {
-            put(simd, both, &mut even[at / 2..], &mut odd[at / 2..]);
-        }
-    }
-    if !from.len().is_multiple_of(2) {
-        even[from.len() / 2] = from[from.len() - 1];
-    }
-}
-
-/// Elements of two vectors, at most.
-const PAIR: usize = 2 * VECTOR;
-
-/// Parts some elements.
-#[inline(always)]
-fn put<S: Simd>(simd: S, both: &[f32; PAIR], even: &mut [f32], odd: &mut [f32]) {
-    let [a, b] = halves(simd, both);
-    even[..VECTOR].copy_from_slice(&a);
-    odd[..VECTOR].copy_from_slice(&b);
-}
-
 /// The sums of a vector of windows of each of some rows, whose first element `band` begins with.
 #[inline(always)]
 fn sums<S: Simd, const K: usize, const B: usize, const N: usize, const P: usize>(
@@ -418,23 +383,25 @@ pub(super) fn add<
 }
 
 impl<const K: usize, const B: usize, const N: usize, const P: usize> Planes<'_, K, B, N, P> {
-    /// Lays out a plane.
+    /// Lays out the plane that `data` begins with.
     #[inline(always)]
-    fn lay<S: Simd>(&self, simd: S, plane: &[f32], band: &mut [f32]) {
+    fn lay<S: Simd>(&self, simd: S, data: &[f32], band: &mut [f32]) {
         let Padded { y, x, .. } = *self.0.padded;
         let lines = band.get_mut(y.pad * P..).unwrap_or_default();
-        let lines = lines.as_chunks_mut::<P>().0.iter_mut();
-        for (line, row) in lines.zip(plane.chunks_exact(x.input)) {
-            if N == 1 {
+        let lines = lines.as_chunks_mut::<P>().0.iter_mut().take(y.input);
+        if N == 1 {
+            for (line, row) in lines.zip(data.chunks_exact(x.input)) {
                 copy(simd, row, &mut line[x.pad..]);
-                continue;
             }
-            let (even, odd) = line.split_at_mut(P / 2);
-            let half = x.pad / 2;
+            return;
+        }
+        let (parting, half) = (Parting::new(simd, x.input), x.pad / 2);
+        for (i, line) in lines.enumerate() {
+            let (row, (even, odd)) = (&data[i * x.input..], line.split_at_mut(P / 2));
             if x.pad.is_multiple_of(2) {
-                part(simd, row, &mut even[half..], &mut odd[half..]);
+                parting.copy(simd, row, &mut even[half..], &mut odd[half..]);
             } else {
-                part(simd, row, &mut odd[half..], &mut even[half + 1..]);
+                parting.copy(simd, row, &mut odd[half..], &mut even[half + 1..]);
             }
         }
     }
@@ -484,23 +451,23 @@ impl<const K: usize, const B: usize, const N: usize, const P: usize> WithSimd
         let out = std::mem::take(&mut self.0.out);
         let (mut this, mut next) = bands.split_at_mut(self.0.size);
         let early = !next.is_empty();
-        let data = &self.0.data[self.0.first * inputs..][..out.len() / outputs * inputs];
-        let mut planes = data.chunks_exact(inputs);
-        if let Some(plane) = planes.next() {
-            self.lay(simd, plane, this);
+        let data = &self.0.data[self.0.first * inputs..];
+        let count = out.len() / outputs;
+        if count > 0 {
+            self.lay(simd, data, this);
         }
-        for i in 0..out.len() / outputs {
+        for i in 0..count {
             let filter = &self.0.filters[(self.0.first + i) % channels * (K * K)..][..K * K];
             let rest = &mut out[i * outputs..];
-            if early && let Some(plane) = planes.next() {
-                self.lay(simd, plane, next);
+            if early && i + 1 < count {
+                self.lay(simd, &data[(i + 1) * inputs..], next);
             }
             self.plane(simd, this, filter, rest);
             self.0.ready.planes(out, i + 1);
             if early {
                 std::mem::swap(&mut this, &mut next);
-            } else if let Some(plane) = planes.next() {
-                self.lay(simd, plane, this);
+            } else if i + 1 < count {
+                self.lay(simd, &data[(i + 1) * inputs..], this);
             }
         }
     }

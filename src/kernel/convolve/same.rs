@@ -8,7 +8,7 @@ use pulp::{Simd, WithSimd};
 use super::padded::{Work, add};
 use super::{load, store};
 use crate::kernel::phases::VECTOR;
-use crate::kernel::simd::{HALF, narrower, pair, parts, prefetch};
+use crate::kernel::simd::{ALL, HALF, keep, narrower, pair, parts, prefetch};
 use crate::kernel::window::Axis;
 use crate::tensor::LINE;
 
@@ -54,16 +54,6 @@ const fn row(width: usize) -> [f32; 10 * VECTOR] {
         i += 1;
     }
     all
-}
-
-/// All bits.
-const ALL: f32 = f32::from_bits(u32::MAX);
-
-/// The bits of a vector that another one has.
-#[inline(always)]
-fn keep<S: Simd>(simd: S, x: S::f32s, mask: S::f32s) -> S::f32s {
-    let [x, mask] = [simd.transmute_u32s_f32s(x), simd.transmute_u32s_f32s(mask)];
-    simd.transmute_f32s_u32s(simd.and_u32s(x, mask))
 }
 
 impl<const K: usize, const B: usize, const W: usize> Same<'_, K, B, W> {
