@@ -5,9 +5,9 @@ use std::marker::PhantomData;
 use pulp::NullaryFnOnce;
 
 use super::coming::Coming;
-use super::scalar::{Accumulator, Map, Pair, Scalar, two_sum};
+use super::scalar::Scalar;
 use crate::kernel::simd::{
-    Far, Foreseen, Near, Stream, is_amd, vectorize, vectorize_mut, wait_near,
+    Far, Foreseen, Near, Stream, is_amd, is_recent_amd, vectorize, wait_near,
 };
 
 /// A reduction of elements `T` into accumulators `A`, slice by slice.
@@ -39,6 +39,13 @@ const COLUMNS: usize = 1024;
 
 /// Bytes of rows that are folded together, up to which these are still one sequence to a processor.
 const ONE: usize = 2048;
+
+/// Bytes of a row that are asked for ahead of those that are folded, of each of a pair.
+const PAIR_AHEAD: usize = 8192;
+
+/// Bytes from the first row to the last from which none of them is in a cache. Those that are take up to 1.7 times as
+/// long in pairs, for the accumulators are read and written more often.
+const FAR_AWAY: usize = 1 << 24;
 
 /// Rows shorter than this are folded several at a time, as one row of [`WIDE`] at most.
 const NARROW: usize = 16;
@@ -195,6 +202,17 @@ struct Ahead {
     after: usize,
 }
 
+impl Ahead {
+    #[inline(always)]
+    fn at(self, column: usize) -> usize {
+        if column < self.column {
+            self.before
+        } else {
+            self.after
+        }
+    }
+}
+
 /// Folds rows into their accumulators, `N` columns at a time; the columns that are left. (What the rows to come
 /// need takes registers from a loop that does not ask for them, if it might.)
 #[inline(always)]
@@ -214,11 +232,7 @@ fn columns<'a, const N: usize, const COMING: bool, F: Stream, T: Copy, A: Copy, 
     }
     for (i, acc) in whole.iter_mut().enumerate() {
         let mut sums = *acc;
-        let bytes = if i * N < ahead.column {
-            ahead.before
-        } else {
-            ahead.after
-        };
+        let bytes = ahead.at(i * N);
         if COMING && let Some(coming) = &mut coming {
             coming.ask(GROUP * N);
         }
@@ -233,6 +247,52 @@ fn columns<'a, const N: usize, const COMING: bool, F: Stream, T: Copy, A: Copy, 
         *acc = sums;
     }
     (rest, rest_of_rows)
+}
+
+/// Whether rows are folded two at a time ([`pairs_of_rows`]): for processors that wait for many lines, and rows that
+/// come from far away.
+#[inline(always)]
+fn come_in_pairs<T>(width: usize, data: &[T]) -> bool {
+    width * size_of::<T>() >= PAIR_AHEAD && size_of_val(data) >= FAR_AWAY && is_recent_amd()
+}
+
+/// Folds rows `stride` apart into accumulators, two at a time, and asks for what comes of each: after a row that is the
+/// one of the next pair.
+#[inline(always)]
+pub(super) fn pairs_of_rows<T: Copy, A: Copy, S: Scalar<T, A>>(
+    acc: &mut [A],
+    data: &[T],
+    stride: usize,
+) {
+    let (width, mut rest) = (acc.len(), data);
+    let ahead = Ahead {
+        column: width.saturating_sub(PAIR_AHEAD / size_of::<T>()),
+        before: PAIR_AHEAD,
+        after: PAIR_AHEAD + (2 * stride).saturating_sub(width) * size_of::<T>(),
+    };
+    while rest.len() >= stride + width {
+        let (first, x) = rest[..width].as_chunks::<WHOLE>();
+        let (second, y) = rest[stride..][..width].as_chunks::<WHOLE>();
+        let (whole, last) = acc.as_chunks_mut::<WHOLE>();
+        let rows = whole.iter_mut().zip(first).zip(second);
+        for (i, ((acc, first), second)) in rows.enumerate() {
+            let bytes = ahead.at(i * WHOLE);
+            Near::ask(first, bytes);
+            Near::ask(second, bytes);
+            for ((acc, &x), &y) in acc.iter_mut().zip(first).zip(second) {
+                *acc = S::push(S::push(*acc, x), y);
+            }
+        }
+        for ((acc, &x), &y) in last.iter_mut().zip(x).zip(y) {
+            *acc = S::push(S::push(*acc, x), y);
+        }
+        rest = rest.get(2 * stride..).unwrap_or_default();
+    }
+    if rest.len() >= width {
+        for (acc, &x) in acc.iter_mut().zip(rest) {
+            *acc = S::push(*acc, x);
+        }
+    }
 }
 
 /// Folds rows `stride` apart into accumulators.
@@ -329,7 +389,9 @@ impl<T: Copy, A: Copy, S: Scalar<T, A>> NullaryFnOnce for Rows<'_, T, A, S> {
     #[inline(always)]
     fn call(self) {
         let Self(acc, data, stride, _) = self;
-        if is_amd() {
+        if come_in_pairs(acc.len(), data) {
+            pairs_of_rows::<T, A, S>(acc, data, stride);
+        } else if is_amd() {
             wide_rows::<Far, T, A, S>(acc, data, stride);
         } else {
             wide_rows::<Near, T, A, S>(acc, data, stride);
@@ -373,119 +435,6 @@ where
     fn finish(&self, acc: &mut [A], count: usize) {
         for acc in acc {
             *acc = S::finish(*acc, count);
-        }
-    }
-}
-
-/// The sum of what a [`Map`] makes of `f64`, compensated: the errors of all additions are added
-/// up beside the sum.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Compensated<M>(PhantomData<M>);
-
-impl<M> Compensated<M> {
-    pub(crate) const NEW: Self = Self(PhantomData);
-}
-
-/// The result of a compensated sum.
-pub(super) fn finish_sum<M: Map>(sum: Pair, count: usize) -> Pair {
-    Pair::exact(if count == 0 {
-        0.0
-    } else {
-        M::finish(sum.round(), count)
-    })
-}
-
-impl Pair {
-    #[inline(always)]
-    pub(super) fn plus(self, other: Self) -> Self {
-        let (high, error) = two_sum(self.high, other.high);
-        Self {
-            high,
-            low: self.low + other.low + error,
-        }
-    }
-}
-
-/// Columns added up at a time, sums and errors apart.
-const PAIRS: usize = 256;
-
-#[inline(always)]
-fn push<M: Map>(acc: Pair, x: f64) -> Pair {
-    acc.plus(Pair::exact(M::map(x)))
-}
-
-#[inline(always)]
-fn compensated_run<M: Map>(acc: Pair, data: &[f64]) -> Pair {
-    const LANES: usize = 16;
-    let (mut acc, mut rest) = (acc, data);
-    // Short runs do not repay setting up the lanes.
-    if data.len() >= 16 * LANES {
-        let (whole, remainder) = data.split_at(data.len() / LANES * LANES);
-        let mut lanes = [Pair::EMPTY; LANES];
-        compensated_rows::<M>(&mut lanes, whole, LANES);
-        acc = lanes.into_iter().fold(acc, Pair::plus);
-        rest = remainder;
-    }
-    rest.iter().fold(acc, |acc, &x| push::<M>(acc, x))
-}
-
-#[inline(always)]
-fn compensated_rows<M: Map>(acc: &mut [Pair], data: &[f64], stride: usize) {
-    let width = acc.len();
-    for (i, acc) in acc.chunks_mut(PAIRS).enumerate() {
-        let (mut high, mut low) = ([0.0; PAIRS], [0.0; PAIRS]);
-        let high = &mut high[..acc.len()];
-        let low = &mut low[..acc.len()];
-        for ((high, low), acc) in high.iter_mut().zip(&mut *low).zip(&*acc) {
-            (*high, *low) = (acc.high, acc.low);
-        }
-        for row in data.chunks(stride).filter(|row| row.len() >= width) {
-            let row = &row[i * PAIRS..];
-            for ((high, low), &x) in high.iter_mut().zip(&mut *low).zip(row) {
-                let (sum, error) = two_sum(*high, M::map(x));
-                *high = sum;
-                *low += error;
-            }
-        }
-        for ((acc, &high), &low) in acc.iter_mut().zip(&*high).zip(&*low) {
-            *acc = Pair { high, low };
-        }
-    }
-}
-
-impl<M: Map> Fold<f64, Pair> for Compensated<M> {
-    fn identity(&self) -> Pair {
-        Pair::EMPTY
-    }
-
-    fn runs(&self, acc: &mut [Pair], data: &[f64]) {
-        let len = data.len() / acc.len();
-        vectorize_mut(
-            #[inline(always)]
-            || {
-                for (acc, run) in acc.iter_mut().zip(data.chunks_exact(len.max(1))) {
-                    *acc = compensated_run::<M>(*acc, run);
-                }
-            },
-        );
-    }
-
-    fn rows(&self, acc: &mut [Pair], data: &[f64], stride: usize) {
-        vectorize_mut(
-            #[inline(always)]
-            || compensated_rows::<M>(acc, data, stride),
-        );
-    }
-
-    fn merge(&self, acc: &mut [Pair], other: &[Pair]) {
-        for (acc, &other) in acc.iter_mut().zip(other) {
-            *acc = acc.plus(other);
-        }
-    }
-
-    fn finish(&self, acc: &mut [Pair], count: usize) {
-        for acc in acc {
-            *acc = finish_sum::<M>(*acc, count);
         }
     }
 }

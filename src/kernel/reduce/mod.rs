@@ -7,6 +7,7 @@
 //! is the same for any number of threads.
 
 mod coming;
+mod compensated;
 mod extremes;
 mod fold;
 mod folds;

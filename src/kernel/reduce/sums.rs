@@ -4,7 +4,8 @@
 
 use std::marker::PhantomData;
 
-use super::fold::{Compensated, Elementwise, finish_sum};
+use super::compensated::{Compensated, finish_sum};
+use super::fold::Elementwise;
 use super::folds::{Folds, Kept};
 use super::halves::Halves;
 use super::scalar::{Map, Pair, Scalar};

@@ -356,3 +356,31 @@ fn ends_when_cancelled() {
     token.cancel();
     assert!(sums().iter().all(|&sum| sum < columns as f32));
 }
+
+/// Few processors take this way.
+#[test]
+fn pairs_of_rows_are_folded_in_order() {
+    for (rows, width, stride) in [
+        (0, 5, 5),
+        (1, 7, 9),
+        (2, 16, 16),
+        (5, 37, 40),
+        (8, 2100, 3000),
+    ] {
+        let data: Vec<f32> = (0..rows * stride).map(|i| (i as f32).sin()).collect();
+        for data in [
+            &data[..],
+            &data[..data.len().saturating_sub(stride - width)],
+        ] {
+            let mut expected = vec![0.5; width];
+            for row in data.chunks(stride) {
+                for (sum, &x) in expected.iter_mut().zip(row) {
+                    *sum += f64::from(x);
+                }
+            }
+            let mut found = vec![0.5; width];
+            fold::pairs_of_rows::<f32, f64, sums::Mapped<sums::Sum>>(&mut found, data, stride);
+            assert_eq!(found, expected, "{rows} {width} {stride}");
+        }
+    }
+}
