@@ -191,7 +191,8 @@ impl<T: Number, A: Accumulator<T>> Typed<'_, T, A> {
         let start = self.bags.rows[at] * self.inner;
         let len = count * self.inner;
         if let (Some(native), None) = (self.native, &self.weights) {
-            return self.fold.rows(acc, &native[start..start + len], self.inner);
+            let rows = &native[start..start + len];
+            return self.fold.rows(acc, rows, self.inner, false);
         }
         if or_refuse(try_resize(scratch, len, T::default())).is_none() {
             return;
@@ -203,6 +204,6 @@ impl<T: Number, A: Accumulator<T>> Typed<'_, T, A> {
                 *x = x.times(weight);
             }
         }
-        self.fold.rows(acc, scratch, self.inner);
+        self.fold.rows(acc, scratch, self.inner, false);
     }
 }

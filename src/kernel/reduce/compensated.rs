@@ -99,7 +99,7 @@ impl<M: Map> Fold<f64, Pair> for Compensated<M> {
         );
     }
 
-    fn rows(&self, acc: &mut [Pair], data: &[f64], stride: usize) {
+    fn rows(&self, acc: &mut [Pair], data: &[f64], stride: usize, _far: bool) {
         vectorize_mut(
             #[inline(always)]
             || rows::<M>(acc, data, stride),

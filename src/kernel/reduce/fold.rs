@@ -19,8 +19,9 @@ pub(crate) trait Fold<T, A>: Sync {
     fn runs(&self, acc: &mut [A], data: &[T]);
 
     /// Folds rows of `acc.len()` elements, which begin `stride` apart, element by element, into the
-    /// accumulators. The data end with the last row, or one stride after its beginning.
-    fn rows(&self, acc: &mut [A], data: &[T], stride: usize);
+    /// accumulators. The data end with the last row, or one stride after its beginning; if they are `far`, no cache has
+    /// them.
+    fn rows(&self, acc: &mut [A], data: &[T], stride: usize, far: bool);
 
     /// Folds other accumulators in.
     fn merge(&self, acc: &mut [A], other: &[A]);
@@ -42,10 +43,6 @@ const ONE: usize = 2048;
 
 /// Bytes of a row that are asked for ahead of those that are folded, of each of a pair.
 const PAIR_AHEAD: usize = 8192;
-
-/// Bytes from the first row to the last from which none of them is in a cache. Those that are take up to 1.7 times as
-/// long in pairs, for the accumulators are read and written more often.
-const FAR_AWAY: usize = 1 << 24;
 
 /// Rows shorter than this are folded several at a time, as one row of [`WIDE`] at most.
 const NARROW: usize = 16;
@@ -249,15 +246,9 @@ fn columns<'a, const N: usize, const COMING: bool, F: Stream, T: Copy, A: Copy, 
     (rest, rest_of_rows)
 }
 
-/// Whether rows are folded two at a time ([`pairs_of_rows`]): for processors that wait for many lines, and rows that
-/// come from far away.
-#[inline(always)]
-fn come_in_pairs<T>(width: usize, data: &[T]) -> bool {
-    width * size_of::<T>() >= PAIR_AHEAD && size_of_val(data) >= FAR_AWAY && is_recent_amd()
-}
-
 /// Folds rows `stride` apart into accumulators, two at a time, and asks for what comes of each: after a row that is the
-/// one of the next pair.
+/// one of the next pair. Rows that a cache has take up to 1.7 times as long as in groups, for accumulators are read and
+/// written more often.
 #[inline(always)]
 pub(super) fn pairs_of_rows<T: Copy, A: Copy, S: Scalar<T, A>>(
     acc: &mut [A],
@@ -381,15 +372,15 @@ impl<T: Copy, A: Copy, S: Scalar<T, A>> NullaryFnOnce for Runs<'_, T, A, S> {
     }
 }
 
-struct Rows<'a, T, A, S>(&'a mut [A], &'a [T], usize, PhantomData<S>);
+struct Rows<'a, T, A, S>(&'a mut [A], &'a [T], usize, bool, PhantomData<S>);
 
 impl<T: Copy, A: Copy, S: Scalar<T, A>> NullaryFnOnce for Rows<'_, T, A, S> {
     type Output = ();
 
     #[inline(always)]
     fn call(self) {
-        let Self(acc, data, stride, _) = self;
-        if come_in_pairs(acc.len(), data) {
+        let Self(acc, data, stride, far, _) = self;
+        if far && acc.len() * size_of::<T>() >= PAIR_AHEAD && is_recent_amd() {
             pairs_of_rows::<T, A, S>(acc, data, stride);
         } else if is_amd() {
             wide_rows::<Far, T, A, S>(acc, data, stride);
@@ -411,16 +402,16 @@ where
         vectorize(Runs::<T, A, S>(acc, data, PhantomData));
     }
 
-    fn rows(&self, acc: &mut [A], data: &[T], stride: usize) {
+    fn rows(&self, acc: &mut [A], data: &[T], stride: usize, far: bool) {
         let width = acc.len();
         if width >= NARROW || stride > width || data.len() < 4 * WIDE {
-            return vectorize(Rows::<T, A, S>(acc, data, stride, PhantomData));
+            return vectorize(Rows::<T, A, S>(acc, data, stride, far, PhantomData));
         }
         let mut wide = [S::IDENTITY; WIDE];
         let wide = &mut wide[..WIDE / width * width];
         let (whole, rest) = data.split_at(data.len() / wide.len() * wide.len());
         let stride = wide.len();
-        vectorize(Rows::<T, A, S>(wide, whole, stride, PhantomData));
+        vectorize(Rows::<T, A, S>(wide, whole, stride, far, PhantomData));
         wide.chunks_exact(width)
             .for_each(|row| self.merge(acc, row));
         wide_rows::<Foreseen, T, A, S>(acc, rest, width);

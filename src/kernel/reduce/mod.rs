@@ -48,6 +48,8 @@ const PARALLEL_HERE: usize = 1 << 16;
 const BLOCK: usize = 2048;
 /// An inner kept axis is only divided into pieces of at least this many contiguous elements.
 const PIECE: usize = 2048;
+/// Bytes of a tensor that the last cache does not have.
+const FAR: usize = 48 << 20;
 
 /// Reduces the axes marked in `reduced` (one mark for each axis of `input`). `output` has the
 /// elements that the other axes leave, under any shape, and the type of `input`: a number, or
@@ -247,6 +249,8 @@ struct Job<'a, T, A> {
     count: usize,
     empty: bool,
     parallel: bool,
+    /// Whether elements come from memory, not from a cache.
+    far: bool,
     /// Turns accumulators into elements.
     round: fn(&mut [T], &[A]),
     watch: Watch,
@@ -262,12 +266,14 @@ impl<'a, T: Copy + Default + Send + Sync + 'static, A: Accumulator<T>> Job<'a, T
         // Others take long to hear of work from outside of their pool.
         let here = rayon::current_thread_index().is_some();
         let least = if here { PARALLEL_HERE } else { PARALLEL };
+        let far = matches!(source, Source::Slice(data) if size_of_val(data) >= FAR);
         Self {
             source,
             fold,
             count: axes.count,
             empty: axes.total == 0,
             parallel: axes.total >= least,
+            far,
             round,
             watch: limits::watch(),
         }
@@ -370,7 +376,8 @@ impl<'a, T: Copy + Default + Send + Sync + 'static, A: Accumulator<T>> Job<'a, T
             && (outer.reduced, inner.reduced, inner.stride) == (true, false, 1)
         {
             let len = (outer.len - 1) * outer.stride + inner.len;
-            return self.fold.rows(acc, &data[base..base + len], outer.stride);
+            let rows = &data[base..base + len];
+            return self.fold.rows(acc, rows, outer.stride, self.far);
         }
         let Some((first, rest)) = axes.split_first() else {
             return;
@@ -401,10 +408,10 @@ impl<'a, T: Copy + Default + Send + Sync + 'static, A: Accumulator<T>> Job<'a, T
     /// Folds a contiguous piece.
     fn piece(&self, acc: &mut [A], axes: &[Axis], data: &[T]) {
         match axes {
-            [] => self.fold.rows(acc, data, 1),
-            [axis] if !axis.reduced => self.fold.rows(acc, data, axis.len),
+            [] => self.fold.rows(acc, data, 1, self.far),
+            [axis] if !axis.reduced => self.fold.rows(acc, data, axis.len, self.far),
             [outer, inner] if outer.reduced && !inner.reduced => {
-                self.fold.rows(acc, data, outer.stride);
+                self.fold.rows(acc, data, outer.stride, self.far);
             }
             [axis] if axis.reduced => self.fold.runs(acc, data),
             [outer, inner] if !outer.reduced && inner.reduced => self.fold.runs(acc, data),

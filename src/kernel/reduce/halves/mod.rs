@@ -246,7 +246,7 @@ impl<M: Map, const KEPT: u16> Fold<f16, f64> for Halves<M, KEPT> {
         work::<KEPT>(acc, data, None);
     }
 
-    fn rows(&self, acc: &mut [f64], data: &[f16], stride: usize) {
+    fn rows(&self, acc: &mut [f64], data: &[f16], stride: usize, _far: bool) {
         work::<KEPT>(acc, data, Some(stride));
     }
 
