@@ -3,6 +3,7 @@
 use bytemuck::{cast, cast_slice, cast_slice_mut};
 use pulp::{Arch, Simd};
 
+use super::across::LANES;
 use crate::limits;
 use crate::tensor::LINE;
 use crate::tensor::simd::machine;
@@ -223,12 +224,9 @@ pub(crate) fn keep<S: Simd>(simd: S, x: S::f32s, mask: S::f32s) -> S::f32s {
 /// A vector with all bits of its first elements, and none of the others, with which [`keep`] keeps these.
 #[inline(always)]
 pub(crate) fn kept<S: Simd>(simd: S, count: usize) -> S::f32s {
-    let all = [ALL; MOST_LANES];
+    let all = [ALL; LANES];
     simd.partial_load_f32s(&all[..count.min(S::F32_LANES)])
 }
-
-/// The elements of the widest vectors.
-const MOST_LANES: usize = 16;
 
 /// Every second element, beginning with the first.
 #[inline(always)]

@@ -62,6 +62,11 @@ impl<'a, T> Next<'a, T> {
     ) -> Self {
         let line = width / vectors;
         let packed = stride <= width;
+        // What one tile reads in the order in which it lies these processors foresee.
+        let (data, stride) = match tiles == 1 && packed && is_recent_amd() {
+            true => (&[][..], 0),
+            false => (data, stride),
+        };
         // Lines of the cache at a time; rows of a matrix, which begin anywhere, are in one more each.
         let lines = if packed {
             (TERMS * stride).div_ceil(line)
@@ -69,17 +74,6 @@ impl<'a, T> Next<'a, T> {
             TERMS * (vectors + 1)
         };
         let shares = lines.div_ceil(PLACES);
-        if tiles == 1 && packed && is_recent_amd() {
-            // One tile reads all in the order in which it lies, which is foreseen.
-            return Self {
-                data,
-                shares: 0,
-                share: Share::None,
-                apart: [0, 0],
-                stride,
-                across: line,
-            };
-        }
         if tiles < shares && (tiles <= vectors || !packed) {
             Self {
                 data,

@@ -41,9 +41,6 @@ const COLUMNS: usize = 1024;
 /// Bytes of rows that are folded together, up to which these are still one sequence to a processor.
 const ONE: usize = 2048;
 
-/// Bytes of a row that are asked for ahead of those that are folded, of each of a pair.
-const PAIR_AHEAD: usize = 8192;
-
 /// Rows shorter than this are folded several at a time, as one row of [`WIDE`] at most.
 const NARROW: usize = 16;
 const WIDE: usize = 256;
@@ -256,10 +253,11 @@ pub(super) fn pairs_of_rows<T: Copy, A: Copy, S: Scalar<T, A>>(
     stride: usize,
 ) {
     let (width, mut rest) = (acc.len(), data);
+    let before = Near::ahead();
     let ahead = Ahead {
-        column: width.saturating_sub(PAIR_AHEAD / size_of::<T>()),
-        before: PAIR_AHEAD,
-        after: PAIR_AHEAD + (2 * stride).saturating_sub(width) * size_of::<T>(),
+        column: width.saturating_sub(before / size_of::<T>()),
+        before,
+        after: before + (2 * stride).saturating_sub(width) * size_of::<T>(),
     };
     while rest.len() >= stride + width {
         let (first, x) = rest[..width].as_chunks::<WHOLE>();
@@ -380,7 +378,7 @@ impl<T: Copy, A: Copy, S: Scalar<T, A>> NullaryFnOnce for Rows<'_, T, A, S> {
     #[inline(always)]
     fn call(self) {
         let Self(acc, data, stride, far, _) = self;
-        if far && acc.len() * size_of::<T>() >= PAIR_AHEAD && is_recent_amd() {
+        if far && is_recent_amd() && size_of::<T>() * acc.len() >= Near::ahead() {
             pairs_of_rows::<T, A, S>(acc, data, stride);
         } else if is_amd() {
             wide_rows::<Far, T, A, S>(acc, data, stride);
