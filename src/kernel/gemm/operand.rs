@@ -3,10 +3,14 @@
 
 use std::ops::Range;
 
+use rayon::prelude::*;
+
 use super::pieces::Pieces;
 use super::size::TileSize;
 use super::target::Target;
 use super::{Matrix, PackedLeft, PackedRight};
+use crate::kernel::scratch::{or_refuse, try_collect_ok, try_room};
+use crate::limits::Share;
 use crate::op::Finish;
 
 /// The left side of a product.
@@ -99,6 +103,45 @@ pub(crate) trait Panels<T>: Sync {
         _add: bool,
     ) {
     }
+}
+
+/// Writes all panels of so many columns, of all rows: each thread some of these, for whoever has computed them before
+/// has often been given the same. The last panel has as many elements as are left of `memory`.
+pub(super) fn write_together<T: Send>(
+    panels: &dyn Panels<T>,
+    width: usize,
+    memory: &mut [T],
+    threads: usize,
+) {
+    let (k, n) = (panels.rows(), panels.columns());
+    let rows = k.div_ceil(threads).max(1);
+    let write = |start: usize, rows: Range<usize>, piece: &mut [T]| {
+        let width = piece.len() / rows.len();
+        panels.write(rows, start..n.min(start + width), width, piece);
+    };
+    let starts = (0..n).step_by(width);
+    if threads == 1 {
+        for (start, panel) in starts.zip(memory.chunks_mut(k * width)) {
+            write(start, 0..k, panel);
+        }
+        return;
+    }
+    let jobs = (0..k.div_ceil(rows)).map(|_| try_room(n.div_ceil(width)));
+    let Some(mut jobs) = or_refuse(try_collect_ok::<Vec<&mut [T]>, _>(jobs)) else {
+        return;
+    };
+    for panel in memory.chunks_mut(k * width) {
+        let size = rows * (panel.len() / k);
+        for (pieces, piece) in jobs.iter_mut().zip(panel.chunks_mut(size)) {
+            pieces.push(piece);
+        }
+    }
+    let jobs = jobs.into_par_iter().enumerate().with_max_len(1);
+    jobs.share(|(i, pieces)| {
+        for (start, piece) in starts.clone().zip(pieces) {
+            write(start, i * rows..k.min((i + 1) * rows), piece);
+        }
+    });
 }
 
 impl<'a, T> From<Matrix<'a, T>> for Left<'a, T> {

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use smallvec::SmallVec;
 
 use super::lanes::dispatch;
+use super::operand::write_together;
 use super::pack::pack_left;
 use super::part::{Part, parts_for};
 use super::pieces::Pieces;
@@ -25,6 +26,9 @@ const COLUMNS: usize = 256;
 /// each.
 const LEFT_AT_HAND: usize = 1 << 17;
 const LEFT_ELEMENTS: usize = 1 << 20;
+
+/// Elements of panels that threads write together, at most: the last caches hold them.
+const SHARED: usize = 1 << 21;
 
 /// Elements of the result that are finished at a time: they are in the second cache still.
 const FINISHED: usize = 1 << 17;
@@ -289,6 +293,19 @@ impl<T: Lanes> Plan<'_, T> {
         if threads == 1 {
             return part(Part::whole(c, m, self.n, position));
         }
+        if let Some(panels) = self.shared([m, count], &terms) {
+            let (depth, width) = (terms.end, self.tile.columns);
+            let size = depth * self.n.next_multiple_of(width);
+            return with_scratch(size, |memory: &mut [T]| {
+                write_together(panels, width, memory, threads);
+                let plan = Plan {
+                    b: Source::Packed(written(memory, depth)),
+                    strip: COLUMNS / width * width,
+                    ..*self
+                };
+                plan.parts(a, m, terms, c, position, [count, threads]);
+            });
+        }
         let parts = match self.b {
             Source::Packed(_) => Part::cut(c, [m, self.n], position, self.tile, count),
             Source::Lines(_) | Source::Panels(_) => {
@@ -301,6 +318,18 @@ impl<T: Lanes> Plan<'_, T> {
         if let Some(parts) = or_refuse(parts) {
             parts.into_par_iter().with_max_len(1).share(part);
         }
+    }
+
+    /// The right side that the threads write together first, for each part would write all of it anew: one of few
+    /// columns, which are not parted.
+    fn shared(&self, [m, count]: [usize; 2], terms: &Range<usize>) -> Option<&dyn Panels<T>> {
+        let Source::Panels(panels) = self.b else {
+            return None;
+        };
+        let (k, few) = (self.k(), self.n < count * self.tile.columns);
+        let small = k * self.n.next_multiple_of(self.tile.columns) <= SHARED;
+        let whole = *terms == (0..k) && !self.few;
+        (few && small && whole && m > self.tile.rows).then_some(panels)
     }
 
     /// A part of a product, on this thread.

@@ -3,11 +3,12 @@
 use std::fmt;
 use std::ops::Range;
 
-use pulp::Arch;
+use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::lanes::dispatch;
 use super::size::TileSize;
+use super::slim::{SLIM, Slim};
 use super::target::Target;
 use super::tile::{Block, Side, Strip};
 use crate::kernel::scratch::{Kept, or_refuse};
@@ -83,24 +84,34 @@ impl PackedSeries {
 
     /// The product of some rows of matrix `index`, whole panels but for the last, with `columns`
     /// columns, on the calling thread. `right` has a panel for each `width` columns, a
-    /// [`PackedSeries::width`], term after term; the result has rows of `columns` elements.
+    /// [`PackedSeries::width`], term after term; the result has rows of `pitch` elements, whole vectors, of which
+    /// those behind the columns may become anything.
     pub(crate) fn multiply(
         &self,
         index: usize,
         rows: Range<usize>,
         right: &[f32],
-        [columns, width]: [usize; 2],
+        [columns, width, pitch]: [usize; 3],
         out: &mut [f32],
     ) {
         let data: &[f32] = self.memory.elements();
-        let height = self.tile.rows;
-        let outs = out.chunks_mut(height * columns);
+        let (height, lanes) = (self.tile.rows, self.tile.lanes);
+        let slim = match columns % width {
+            few @ 1..=SLIM if width == self.tile.columns => few,
+            _ => 0,
+        };
+        let whole = (columns - slim).next_multiple_of(lanes);
         let place = |start: usize, index: usize| {
             let count = height.min(rows.end - start);
             let from = (start * self.count + count * index) * self.columns;
             (from, count)
         };
-        for (start, out) in rows.clone().step_by(height).zip(outs) {
+        let right = Side {
+            data: right,
+            depth: self.columns,
+            first: 0,
+        };
+        let block = |start: usize, columns: Range<usize>, out: &mut [f32]| {
             let (from, count) = place(start, index);
             // Each panel is read once, mostly from far: the next is asked for.
             let (next, next_height) = match start + height {
@@ -116,23 +127,118 @@ impl PackedSeries {
                 },
                 height,
                 rows: 0..count,
-                b: Strip::Packed(
-                    Side {
-                        data: right,
-                        depth: self.columns,
-                        first: 0,
-                    },
-                    after,
-                )
-                .into(),
-                columns: 0..columns,
+                b: Strip::Packed(right, after).into(),
+                columns: columns.clone(),
                 width,
                 terms: self.columns,
-                target: &mut Target::Rows(out, columns),
-                origin: [0, 0],
+                target: &mut Target::Rows(out, pitch),
+                origin: [0, columns.start],
                 add: false,
             };
             dispatch(self.arch, block);
+        };
+        let panels = rows.clone().step_by(height);
+        if whole > 0 {
+            for (start, out) in panels.clone().zip(out.chunks_mut(height * pitch)) {
+                block(start, 0..whole, out);
+            }
+        }
+        if slim == 0 {
+            return;
+        }
+        let done = dispatch(
+            self.arch,
+            Last {
+                slim: Slim {
+                    left: |tile: usize| &data[place(rows.start + tile * height, index).0..],
+                    tiles: rows.len() / height,
+                    panel: &right.from(whole, width)[..width * self.columns],
+                    size: width,
+                    terms: self.columns,
+                    at: [0, whole],
+                    width: slim,
+                    add: false,
+                },
+                height,
+                target: Target::Rows(out, pitch),
+            },
+        );
+        let rest = panels.zip(out.chunks_mut(height * pitch)).skip(done);
+        for (start, out) in rest {
+            block(start, whole..whole + lanes, out);
+        }
+    }
+}
+
+/// The last columns, fewer than are worth vectors along them.
+struct Last<'s, 'c, F> {
+    slim: Slim<'s, f32, F>,
+    /// The rows of a tile.
+    height: usize,
+    target: Target<'c, f32>,
+}
+
+impl<'s, F: Fn(usize) -> &'s [f32]> WithSimd for Last<'s, '_, F> {
+    /// How many tiles are done.
+    type Output = usize;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(mut self, simd: S) -> usize {
+        self.slim.tiles(simd, self.height, &mut self.target)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whole numbers, so that sums are exact in every order.
+    fn number(at: [usize; 3]) -> f32 {
+        ((at[0] * 5 + at[1] * 3 + at[2] * 7) % 11) as f32 - 5.0
+    }
+
+    #[test]
+    fn products_of_all_widths() {
+        let (count, m, k) = (3, 43, 37);
+        let series = PackedSeries::new(count, [m, k], |rows, out| {
+            let places = (0..count).flat_map(|e| (0..k).map(move |l| (e, l)));
+            for ((e, l), column) in places.zip(out.chunks_exact_mut(rows.len())) {
+                for (i, out) in rows.clone().zip(column) {
+                    *out = number([e, i, l]);
+                }
+            }
+        });
+        let series = series.expect("memory");
+        let height = series.height();
+        for columns in [1, 3, 4, 5, 16, 20, 33, 48, 49, 52, 53, 99] {
+            let width = series.width(columns);
+            let pitch = columns.next_multiple_of(series.lanes());
+            let mut right = vec![f32::NAN; columns.div_ceil(width) * width * k];
+            for j in 0..columns {
+                for l in 0..k {
+                    right[(j / width * k + l) * width + j % width] = number([l, j, 1]);
+                }
+            }
+            for (index, rows) in [
+                (0, 0..m),
+                (2, 0..m),
+                (1, height..m),
+                (2, height..2 * height),
+            ] {
+                let mut out = vec![f32::NAN; rows.len() * pitch];
+                let sizes = [columns, width, pitch];
+                series.multiply(index, rows.clone(), &right, sizes, &mut out);
+                for (i, line) in rows.zip(out.chunks_exact(pitch)) {
+                    for (j, &found) in line[..columns].iter().enumerate() {
+                        let terms = (0..k).map(|l| number([index, i, l]) * number([l, j, 1]));
+                        assert_eq!(
+                            found,
+                            terms.sum::<f32>(),
+                            "{columns} columns: {index} {i} {j}"
+                        );
+                    }
+                }
+            }
         }
     }
 }

@@ -4,6 +4,7 @@ use pulp::{Arch, Simd, WithSimd};
 
 use super::lanes::{Lanes, dispatch};
 use super::pieces::MOST_VECTORS;
+use super::slim::SLIM;
 
 /// The size of a tile whose sums, with the vectors they are made of, fill the registers. Of the shapes
 /// that do, it is the one that reads least for each multiplication.
@@ -23,8 +24,12 @@ impl TileSize {
         dispatch(arch, Measure(std::marker::PhantomData::<T>))
     }
 
-    /// The size for so many columns: as many panels as these need, one as wide as the other.
+    /// The size for so many columns: as many panels as these need, one as wide as the other; the widest where so few
+    /// are left behind these that they are computed by themselves ([`Slim`](super::slim::Slim)).
     pub(super) fn across(self, columns: usize) -> Self {
+        if columns > self.columns && (1..=SLIM).contains(&(columns % self.columns)) {
+            return self;
+        }
         let vectors = columns.div_ceil(self.lanes).max(1);
         let panels = vectors.div_ceil(self.columns / self.lanes);
         Self {

@@ -1,24 +1,23 @@
 //! Tiles of so few columns that vectors along these would be empty for the most part: their vectors lie along the
 //! rows, as those of the left side do in its panels.
 
-use std::ops::Range;
-
 use pulp::Simd;
 
 use super::ahead::TERMS;
 use super::lanes::Lanes;
-use super::size::height;
+use super::size::{height, many_registers};
 use super::target::Target;
-use super::tile::Side;
 use crate::kernel::across::LANES;
 
 /// The most columns.
 pub(super) const SLIM: usize = 4;
 
-/// The last columns of a block, from a panel with so few.
-pub(super) struct Slim<'a, T> {
-    /// The left side, and the rows of it.
-    pub(super) left: (Side<'a, T>, Range<usize>),
+/// The last columns of a product, from a panel with so few.
+pub(super) struct Slim<'a, T, F> {
+    /// From the first of the terms on, a panel of the left side and what lies behind it.
+    pub(super) left: F,
+    /// How many whole panels there are.
+    pub(super) tiles: usize,
     /// Their panel, of `size` elements for each term; those behind the columns are of no account.
     pub(super) panel: &'a [T],
     pub(super) size: usize,
@@ -31,11 +30,11 @@ pub(super) struct Slim<'a, T> {
     pub(super) add: bool,
 }
 
-impl<T: Lanes> Slim<'_, T> {
-    /// Computes tiles that have as many rows as the largest and no more than a vector, from the first on, and answers
-    /// how many.
+impl<'a, T: Lanes, F: Fn(usize) -> &'a [T]> Slim<'a, T, F> {
+    /// Computes the tiles, if they have as many `rows` as the largest and no more than a vector, and answers how many
+    /// it has computed.
     #[inline(always)]
-    pub(super) fn tiles<S: Simd>(self, simd: S, rows: usize, target: &mut Target<'_, T>) -> usize {
+    pub(super) fn tiles<S: Simd>(&self, simd: S, rows: usize, target: &mut Target<'_, T>) -> usize {
         match height::<S>() {
             _ if rows != height::<S>() || T::lanes::<S>() < rows || self.size < SLIM => 0,
             6 => self.of_rows::<S, 6>(simd, target),
@@ -45,39 +44,111 @@ impl<T: Lanes> Slim<'_, T> {
     }
 
     #[inline(always)]
-    fn of_rows<S: Simd, const R: usize>(self, simd: S, target: &mut Target<'_, T>) -> usize {
-        let tiles = self.left.1.len() / R;
-        for tile in (0..tiles - tiles % 2).step_by(2) {
-            self.beside::<S, R, 2>(simd, tile, target);
+    fn of_rows<S: Simd, const R: usize>(&self, simd: S, target: &mut Target<'_, T>) -> usize {
+        match self.width {
+            1 => self.of_columns::<S, R, 1>(simd, target),
+            _ => self.of_columns::<S, R, SLIM>(simd, target),
         }
-        if !tiles.is_multiple_of(2) {
-            self.beside::<S, R, 1>(simd, tiles - 1, target);
+        self.tiles
+    }
+
+    #[inline(always)]
+    fn of_columns<S: Simd, const R: usize, const C: usize>(
+        &self,
+        simd: S,
+        target: &mut Target<'_, T>,
+    ) {
+        let mut tile = 0;
+        if many_registers::<S>() {
+            while tile + 4 <= self.tiles {
+                self.beside::<S, R, C, 4>(simd, tile, target);
+                tile += 4;
+            }
         }
-        tiles
+        while tile + 2 <= self.tiles {
+            self.beside::<S, R, C, 2>(simd, tile, target);
+            tile += 2;
+        }
+        if tile < self.tiles {
+            self.beside::<S, R, C, 1>(simd, tile, target);
+        }
     }
 
     /// `P` tiles above each other: the sums of one would wait for themselves.
     #[inline(always)]
-    #[allow(clippy::needless_range_loop)] // so that the sums stay in registers
-    fn beside<S: Simd, const R: usize, const P: usize>(
+    fn beside<S: Simd, const R: usize, const C: usize, const P: usize>(
         &self,
         simd: S,
         tile: usize,
         target: &mut Target<'_, T>,
     ) {
-        let lanes = T::lanes::<S>();
-        let zero = T::splat(simd, T::zeroed());
-        let (side, rows) = &self.left;
-        let mut sums = [[zero; SLIM]; P];
         let mut a: [&[T]; P] = [&[]; P];
         for (p, a) in a.iter_mut().enumerate() {
-            *a = side.from(rows.start + (tile + p) * R, R);
+            *a = (self.left)(tile + p);
         }
+        let two = T::lanes::<S>() == 2 * R;
+        let sums = if two {
+            self.by_two::<S, R, C, P>(simd, a)
+        } else {
+            self.one_by_one::<S, R, C, P>(simd, a)
+        };
+        for (p, sums) in sums.iter().enumerate() {
+            self.put::<S, R, C>(sums, two, (tile + p) * R, target);
+        }
+    }
+
+    /// Sums where a vector holds the rows of two terms: those of the second are in its other half.
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop)] // so that the sums stay in registers
+    fn by_two<S: Simd, const R: usize, const C: usize, const P: usize>(
+        &self,
+        simd: S,
+        a: [&[T]; P],
+    ) -> [[T::Vector<S>; C]; P] {
+        let zero = T::splat(simd, T::zeroed());
+        let (mut sums, pairs) = ([[zero; C]; P], self.terms / 2);
+        let vectors = a.map(|a| &T::vectors::<S>(a).0[..pairs]);
+        let panel = self.panel.chunks_exact(2 * self.size);
+        for (pair, terms) in (0..pairs).zip(panel) {
+            let (first, second) = terms.split_at(self.size);
+            for c in 0..C {
+                let x = T::halves(simd, first[c], second[c]);
+                for p in 0..P {
+                    sums[p][c] = T::mul_add(simd, vectors[p][pair], x, sums[p][c]);
+                }
+            }
+        }
+        if self.terms % 2 == 1 {
+            let last = self.terms - 1;
+            let right = &self.panel[last * self.size..][..C];
+            for c in 0..C {
+                // Zero times what is not finite would not be zero.
+                let x = T::halves(simd, right[c], T::zeroed());
+                for p in 0..P {
+                    let own = T::load(simd, &a[p][last * R..][..R]);
+                    sums[p][c] = T::mul_add(simd, own, x, sums[p][c]);
+                }
+            }
+        }
+        sums
+    }
+
+    /// Sums of one term after the other.
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop)] // so that the sums stay in registers
+    fn one_by_one<S: Simd, const R: usize, const C: usize, const P: usize>(
+        &self,
+        simd: S,
+        mut a: [&[T]; P],
+    ) -> [[T::Vector<S>; C]; P] {
+        let lanes = T::lanes::<S>();
+        let zero = T::splat(simd, T::zeroed());
+        let mut sums = [[zero; C]; P];
         let mut term = 0;
         // What a vector holds beyond its rows is of no account: there are elements up to the last panel's last.
         let reach = (TERMS - 1) * R + lanes;
         while term + TERMS <= self.terms && a[P - 1].len() >= reach {
-            let right = &self.panel[term * self.size..][..(TERMS - 1) * self.size + SLIM];
+            let right = &self.panel[term * self.size..][..(TERMS - 1) * self.size + C];
             let mut left = a;
             for p in 0..P {
                 left[p] = &a[p][..reach];
@@ -88,7 +159,7 @@ impl<T: Lanes> Slim<'_, T> {
                 for p in 0..P {
                     own[p] = T::vectors::<S>(&left[p][l * R..][..lanes]).0[0];
                 }
-                add(simd, own, &right[l * self.size..][..SLIM], &mut sums);
+                add(simd, own, &right[l * self.size..], &mut sums);
             }
             term += TERMS;
         }
@@ -98,27 +169,21 @@ impl<T: Lanes> Slim<'_, T> {
                 own[p] = T::load(simd, &a[p][..R]);
                 a[p] = &a[p][R..];
             }
-            add(
-                simd,
-                own,
-                &self.panel[term * self.size..][..SLIM],
-                &mut sums,
-            );
+            add(simd, own, &self.panel[term * self.size..], &mut sums);
         }
-        for p in 0..P {
-            self.put::<S, R>(&sums[p], (tile + p) * R, target);
-        }
+        sums
     }
 
-    /// The sums become elements of the result, from a row on.
+    /// The sums become elements of the result, from a row on; those of `two` halves are added up.
     #[inline(always)]
-    fn put<S: Simd, const R: usize>(
+    fn put<S: Simd, const R: usize, const C: usize>(
         &self,
-        sums: &[T::Vector<S>; SLIM],
+        sums: &[T::Vector<S>; C],
+        two: bool,
         row: usize,
         target: &mut Target<'_, T>,
     ) {
-        let mut columns = [[T::zeroed(); LANES]; SLIM];
+        let mut columns = [[T::zeroed(); LANES]; C];
         for (column, &sum) in columns.iter_mut().zip(sums) {
             T::vectors_mut::<S>(column).0[0] = sum;
         }
@@ -126,9 +191,13 @@ impl<T: Lanes> Slim<'_, T> {
         let outs = target.rows::<R>(first + row, column..column + self.width);
         for (i, out) in outs.into_iter().enumerate() {
             for (out, column) in out.iter_mut().zip(&columns) {
-                *out = match self.add {
-                    true => *out + column[i],
+                let sum = match two {
+                    true => column[i] + column[R + i],
                     false => column[i],
+                };
+                *out = match self.add {
+                    true => *out + sum,
+                    false => sum,
                 };
             }
         }
@@ -138,13 +207,14 @@ impl<T: Lanes> Slim<'_, T> {
 /// Adds the products of a term: of some vectors along rows and an element for each column.
 #[inline(always)]
 #[allow(clippy::needless_range_loop)] // so that the sums stay in registers
-fn add<T: Lanes, S: Simd, const P: usize>(
+fn add<T: Lanes, S: Simd, const C: usize, const P: usize>(
     simd: S,
     a: [T::Vector<S>; P],
     b: &[T],
-    sums: &mut [[T::Vector<S>; SLIM]; P],
+    sums: &mut [[T::Vector<S>; C]; P],
 ) {
-    for c in 0..SLIM {
+    let b = &b[..C];
+    for c in 0..C {
         let x = T::splat(simd, b[c]);
         for p in 0..P {
             sums[p][c] = T::mul_add(simd, a[p], x, sums[p][c]);

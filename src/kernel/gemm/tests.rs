@@ -101,8 +101,29 @@ fn panels_written_on_the_way() {
 #[test]
 fn few_last_columns() {
     for width in 1..=5 {
-        for (m, k) in [(12, 9), (17, 35), (18, 10), (23, 11), (26, 170)] {
+        for (m, k) in [(12, 9), (17, 35), (18, 10), (23, 11), (26, 170), (61, 8)] {
             check_every_way([m, k, 48 + width], [false, width % 2 == 0], m % 2 == 0);
+        }
+    }
+}
+
+/// What is not finite stays where it belongs where vectors hold two terms, and the last of an odd number fills half
+/// a vector.
+#[test]
+fn last_columns_that_are_not_finite() {
+    let (m, n) = (16, 97);
+    for k in [8usize, 9] {
+        let mut b = vec![1.0f32; k * n];
+        b[k * n - 1] = f32::INFINITY;
+        let (a, b) = (vec![1.0f32; m * k], Matrix::new(&b, k, n));
+        for arch in machines() {
+            let mut c = vec![f32::NAN; m * n];
+            let a = Left::Matrix(Matrix::new(&a, m, k));
+            product_on(arch, a, Right::Matrix(b), &mut c, How::default());
+            for row in c.chunks_exact(n) {
+                assert!(row[..n - 1].iter().all(|&x| x == k as f32), "{arch:?}");
+                assert!(row[n - 1] == f32::INFINITY, "{arch:?}");
+            }
         }
     }
 }
@@ -296,12 +317,18 @@ fn threads_change_nothing() {
         [6, 2000, 197],
         [9, 500, 1100],
         [1, 700, 3000],
+        [250, 900, 196],
     ] {
         let (a, b) = (numbers(m * k, 1), numbers(k * n, 2));
         for of_b in [false, true] {
             let (a, b) = (Matrix::new(&a, m, k), view(&b, [k, n], of_b));
             let packed = PackedRight::new(b).expect("memory");
-            for b in [Right::Matrix(b), Right::Packed(&packed)] {
+            let seen = Seen(b, Vec::new());
+            for b in [
+                Right::Matrix(b),
+                Right::Packed(&packed),
+                Right::Panels(&seen),
+            ] {
                 let mut whole = vec![0.0; m * n];
                 let count = |position: usize, piece: &mut [f32]| {
                     let places = (position..).map(|place| place as f32);

@@ -292,8 +292,10 @@ impl<'c, T: Lanes> Tiles<'_, '_, 'c, T> {
         let width = (self.columns.end - j).min(self.size);
         let mut first = usize::from(done);
         if width <= SLIM && !done {
+            let (a, start, height) = (self.a, self.rows.start, self.height);
             let slim = Slim {
-                left: (self.a, self.rows.clone()),
+                left: |tile: usize| a.from(start + tile * height, height),
+                tiles: self.rows.len() / height,
                 panel,
                 size: self.size,
                 terms: self.terms,

@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use smallvec::SmallVec;
 
 use super::lanes::dispatch;
+use super::operand::write_together;
 use super::part::{ends, parts_for};
 use super::product::SMALL;
 use super::size::TileSize;
@@ -82,17 +83,8 @@ pub(crate) fn product_turned<T: Lanes>(
     let terms = tile.terms(k);
     let tall = tile.along(n);
     with_scratch(n * k, |panels: &mut [T]| {
-        let write = |(i, panel): (usize, &mut [T])| {
-            let start = i * tall;
-            let columns = start..n.min(start + tall);
-            b.write(0..k, columns.clone(), columns.len(), panel);
-        };
-        if threads > 1 && panels.len() > MUCH {
-            let panels = panels.par_chunks_mut(tall * k).enumerate();
-            panels.for_each(write);
-        } else {
-            panels.chunks_mut(tall * k).enumerate().for_each(write);
-        }
+        let writers = if panels.len() > MUCH { threads } else { 1 };
+        write_together(b, tall, panels, writers);
         let panels = &*panels;
         let part = |&mut (first_row, ref mut c): &mut (usize, &mut [T])| {
             let height = c.len() / n;

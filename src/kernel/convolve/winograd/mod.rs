@@ -314,7 +314,13 @@ impl Plan<'_> {
                 .chunks_exact_mut(pitch)
                 .zip(right.chunks_exact(panels));
             for (index, (out, right)) in points.enumerate() {
-                packed.multiply(index, part.filters.clone(), right, [count, width], out);
+                packed.multiply(
+                    index,
+                    part.filters.clone(),
+                    right,
+                    [tiles, width, count],
+                    out,
+                );
             }
             for (i, (filter, out)) in part.filters.clone().zip(outs).enumerate() {
                 let output = Output::<P, M, N> {
