@@ -53,17 +53,18 @@ pub(super) struct Next<'a, T> {
 
 impl<'a, T> Next<'a, T> {
     /// What so many `tiles` share. `data` has `width` elements for each term, of so many vectors; from one
-    /// term to the next it is `stride` elements.
+    /// term to the next it is `stride` elements. Whether it `follows` in memory what they are multiplied with.
     #[inline(always)]
     pub(super) fn new(
         (data, stride): (&'a [T], usize),
+        follows: bool,
         tiles: usize,
         [terms, width, vectors]: [usize; 3],
     ) -> Self {
         let line = width / vectors;
         let packed = stride <= width;
         // What one tile reads in the order in which it lies these processors foresee.
-        let (data, stride) = match tiles == 1 && packed && is_recent_amd() {
+        let (data, stride) = match tiles == 1 && follows && is_recent_amd() {
             true => (&[][..], 0),
             false => (data, stride),
         };

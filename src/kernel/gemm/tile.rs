@@ -187,10 +187,11 @@ struct Tiles<'a, 't, 'c, T> {
 impl<'c, T: Lanes> Tiles<'_, '_, 'c, T> {
     /// How what is read `after` a panel is shared by the tiles above each other.
     #[inline(always)]
-    fn next<'n, S: Simd>(&self, after: (&'n [T], usize)) -> Next<'n, T> {
+    fn next<'n, S: Simd>(&self, after: (&'n [T], usize), panel: &[T]) -> Next<'n, T> {
         let tiles = self.rows.len().div_ceil(self.height);
         let vectors = self.size / T::lanes::<S>();
-        Next::new(after, tiles, [self.terms, self.size, vectors])
+        let follows = panel.as_ptr_range().end == after.0.as_ptr();
+        Next::new(after, follows, tiles, [self.terms, self.size, vectors])
     }
 
     /// The tile `i` of those that start with column `j`, and its rows.
@@ -242,7 +243,7 @@ impl<'c, T: Lanes> Tiles<'_, '_, 'c, T> {
                 let lines = &data[j - columns.start..];
                 let width = (columns.end - j).min(size);
                 let after = (lines.get(size..).unwrap_or_default(), *stride);
-                let next = self.next::<S>(after);
+                let next = self.next::<S>(after, &[]);
                 let lines = lines.chunks(*stride);
                 let done = match size / T::lanes::<S>() {
                     3 if many_registers::<S>() && width == size => {
@@ -265,7 +266,7 @@ impl<'c, T: Lanes> Tiles<'_, '_, 'c, T> {
                 (done, after)
             }
             Strip::Pieces(pieces, panel) => {
-                let next = self.next::<S>((&[], 0));
+                let next = self.next::<S>((&[], 0), &[]);
                 let (tile, rows) = self.tile(0, j, &next);
                 match size / T::lanes::<S>() {
                     2 => tile.of_lines::<S, 2>(simd, rows, pieces.terms::<S, 2>(simd), panel),
@@ -305,7 +306,7 @@ impl<'c, T: Lanes> Tiles<'_, '_, 'c, T> {
             };
             first = slim.tiles(simd, self.height, self.target);
         }
-        let next = self.next::<S>(after);
+        let next = self.next::<S>(after, panel);
         let vectors = self.size / T::lanes::<S>();
         for i in first..self.rows.len().div_ceil(self.height) {
             let (tile, rows) = self.tile(i, j, &next);
