@@ -77,6 +77,37 @@ fn open_shapes() {
     }
 }
 
+/// Two products that are added up: each has its own bias, and the last the sum as well.
+#[test]
+fn heads_keep_their_own_steps() {
+    let mut graph = Builder::new();
+    let x = graph.parameter("x", ElementType::F32, "4,6".parse().expect("a shape"));
+    let mut side = |name: &str, seed: usize, function: &str| {
+        let mut constant = |kind: &str, shape: &[usize]| {
+            let name = format!("{name} {kind}");
+            graph.constant(&name, numbered(shape, seed))
+        };
+        let (weights, bias) = (constant("weights", &[6, 5]), constant("bias", &[5]));
+        let product = add(&mut graph, "MatMul", &[x, weights]);
+        let biased = add(&mut graph, "Add", &[product, bias]);
+        add(&mut graph, function, &[biased])
+    };
+    let sides = [side("a", 1, "ReLU"), side("b", 2, "Abs")];
+    let sum = add(&mut graph, "Multiply", &sides);
+    let out = add(&mut graph, "Negative", &[sum]);
+    graph.result("y", out);
+    let model = graph.build("sides").expect("fits");
+    let compiled = model.compile(&CompileOptions::default()).expect("compiles");
+    let nodes = compiled.compiled().graph().nodes();
+    let kinds = nodes.map(|(_, node)| node.type_name().to_owned());
+    let kinds: Vec<String> = kinds.filter(|kind| kind.contains('+')).collect();
+    assert_eq!(
+        kinds,
+        ["MatMul+Add+ReLU", "MatMul+Add+Abs+Multiply+Negative"]
+    );
+    check(&model, &[numbered(&[4, 6], 3)], 6);
+}
+
 proptest! {
     /// Inputs of any shape that is broadcast, in blocks that begin anywhere.
     #[test]

@@ -17,7 +17,8 @@ const MOST_STEPS: usize = 48;
 /// Joins groups of elementwise operations, each with the operation whose result they change.
 ///
 /// A group ends in one operation. An operation before it belongs to it if the group alone uses its
-/// output, which has the shape of the group's.
+/// output, which has the shape of the group's. Of several operations that could finish their elements one begins the
+/// group, and the others are left with what follows them alone, as the biases of both convolutions before a sum.
 pub(super) fn fuse(draft: &mut Draft) {
     let consumers = draft.consumers();
     let mut taken = vec![false; draft.len()];
@@ -53,7 +54,14 @@ pub(super) fn fuse(draft: &mut Draft) {
             next = next.wrapping_add(1);
         }
         // The last of them: what the others compute is there by then.
-        let head = heads.into_iter().filter(|&node| !taken[node]).max();
+        heads.retain(|&node| !taken[node]);
+        let head = heads.iter().copied().max();
+        for other in heads.iter().copied().filter(|&node| Some(node) != head) {
+            let inside = |node: usize| member[node] == last || heads.contains(&node);
+            let own = steps_of(draft, &consumers, other, inside);
+            steps.retain(|step| !own.contains(step));
+            own.iter().for_each(|&step| member[step] = usize::MAX);
+        }
         if head.is_none() && steps.len() == 1 {
             continue;
         }
@@ -65,6 +73,28 @@ pub(super) fn fuse(draft: &mut Draft) {
             .for_each(|&node| taken[node] = true);
         join(draft, last, head, &steps);
     }
+}
+
+/// The steps of a group that follow one of its heads and depend on nothing else `inside` the group: they are left to
+/// that head, which finishes its elements while they are at hand.
+fn steps_of(
+    draft: &Draft,
+    consumers: &[Vec<usize>],
+    head: usize,
+    inside: impl Fn(usize) -> bool,
+) -> SmallVec<[usize; 4]> {
+    let mut steps = SmallVec::new();
+    let mut node = head;
+    while let Some((&user, more)) = consumers[node].split_first() {
+        let mut inputs = draft.node(user).inputs.iter();
+        let others = inputs.any(|port| port.node.index() != node && inside(port.node.index()));
+        if others || more.iter().any(|&other| other != user) {
+            break;
+        }
+        steps.push(user);
+        node = user;
+    }
+    steps
 }
 
 /// The operation, if it is a function of elements of `f32`.
