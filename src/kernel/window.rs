@@ -59,6 +59,14 @@ impl Axis {
         }
     }
 
+    /// The elements under window `output`, tap after tap.
+    pub(crate) fn under(&self, output: usize) -> impl ExactSizeIterator<Item = usize> + Clone {
+        let (taps, dilation) = (self.taps(output), self.dilation);
+        // There is none before the first element if there is any.
+        let first = (output * self.stride + taps.start * dilation).wrapping_sub(self.pad);
+        (0..taps.len()).map(move |i| first + i * dilation)
+    }
+
     /// The element that tap `tap` of window `output` is, if it is one.
     pub(crate) fn element(&self, output: usize, tap: usize) -> Option<usize> {
         (output * self.stride + tap * self.dilation)

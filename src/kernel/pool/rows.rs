@@ -44,23 +44,22 @@ pub(super) fn sums_suit(window: &Window) -> bool {
     suits(window) && window.axes().map(most).iter().product::<usize>() <= TERMS
 }
 
-/// The rows of data under a row of windows, tap after tap.
-fn rows_under(window: &Window, [oz, oy]: [usize; 2]) -> SmallVec<[usize; 8]> {
+/// The places where rows of data begin.
+type Rows = SmallVec<[usize; 8]>;
+
+/// The rows of data under a row of windows, tap after tap, in place of those that were found before.
+fn rows_under(window: &Window, [oz, oy]: [usize; 2], rows: &mut Rows) {
     let [z, y, x] = window.axes();
-    let mut rows = SmallVec::new();
-    if rows
-        .try_reserve(z.taps(oz).len() * y.taps(oy).len())
-        .is_err()
-    {
-        limits::refuse();
-        return rows;
+    let (planes, lines) = (z.under(oz), y.under(oy));
+    rows.clear();
+    if rows.try_reserve(planes.len() * lines.len()).is_err() {
+        return limits::refuse();
     }
-    for iz in z.taps(oz).filter_map(|tz| z.element(oz, tz)) {
-        for iy in y.taps(oy).filter_map(|ty| y.element(oy, ty)) {
+    for iz in planes {
+        for iy in lines.clone() {
             rows.push((iz * y.input + iy) * x.input);
         }
     }
-    rows
 }
 
 /// `out = f(out, x)` for each of them.
@@ -84,19 +83,27 @@ pub(super) fn fold_rows<T: Copy>(
     let line = |start: usize| &plane[start..][..width];
     let rest = match starts {
         [] => return out.fill(nothing),
-        [a, rest @ ..] if rest.len() % 2 == 0 => {
+        [a] => {
             for (out, &a) in out.iter_mut().zip(line(*a)) {
                 *out = f(nothing, a);
             }
-            rest
+            return;
         }
-        [a, b, rest @ ..] => {
+        [a, b, rest @ ..] if rest.len() % 2 == 0 => {
             for ((out, &a), &b) in out.iter_mut().zip(line(*a)).zip(line(*b)) {
                 *out = f(f(nothing, a), b);
             }
             rest
         }
-        [_] => return,
+        [a, b, c, rest @ ..] => {
+            let lines = line(*a).iter().zip(line(*b)).zip(line(*c));
+            for (out, ((&a, &b), &c)) in out.iter_mut().zip(lines) {
+                *out = f(f(f(nothing, a), b), c);
+            }
+            rest
+        }
+        // Two have an even rest.
+        [_, _] => return,
     };
     for pair in rest.chunks_exact(2) {
         for ((out, &a), &b) in out.iter_mut().zip(line(pair[0])).zip(line(pair[1])) {
@@ -137,8 +144,9 @@ fn fold<T: Copy + Default>(
         return;
     }
     let rows = (0..z.output).flat_map(|oz| (0..y.output).map(move |oy| [oz, oy]));
+    let mut starts = Rows::new();
     for (at, out) in rows.zip(out.chunks_exact_mut(x.output)) {
-        let starts = rows_under(window, at);
+        rows_under(window, at, &mut starts);
         if !inside.is_empty() {
             let row = &mut scratch.row[inside.clone()];
             fold_rows(data, &starts, row, nothing, f);
@@ -244,6 +252,7 @@ impl<T: Pooled, O: Index> WithSimd for Found<'_, T, O> {
         } = self.largest;
         let [.., x] = window.axes();
         let (first, mut rest) = (self.first, self.indices);
+        let mut starts = Rows::new();
         fold(
             window,
             plane,
@@ -260,7 +269,8 @@ impl<T: Pooled, O: Index> WithSimd for Found<'_, T, O> {
                 let found = &mut scratch.indices[..];
                 let apart = &mut scratch.padded[..];
                 // The first of equal ones stays: it is written last.
-                for &start in rows_under(window, at).iter().rev() {
+                rows_under(window, at, &mut starts);
+                for &start in starts.iter().rev() {
                     let line = &plane[start..][..x.input];
                     for tx in (0..x.kernel).rev() {
                         mark(&x, (line, start), tx, out, found, apart);
