@@ -89,21 +89,19 @@ pub(super) fn fold_rows<T: Copy>(
             }
             return;
         }
-        [a, b, rest @ ..] if rest.len() % 2 == 0 => {
-            for ((out, &a), &b) in out.iter_mut().zip(line(*a)).zip(line(*b)) {
-                *out = f(f(nothing, a), b);
-            }
-            rest
-        }
-        [a, b, c, rest @ ..] => {
+        [a, b, c, rest @ ..] if rest.len() % 2 == 0 => {
             let lines = line(*a).iter().zip(line(*b)).zip(line(*c));
             for (out, ((&a, &b), &c)) in out.iter_mut().zip(lines) {
                 *out = f(f(f(nothing, a), b), c);
             }
             rest
         }
-        // Two have an even rest.
-        [_, _] => return,
+        [a, b, rest @ ..] => {
+            for ((out, &a), &b) in out.iter_mut().zip(line(*a)).zip(line(*b)) {
+                *out = f(f(nothing, a), b);
+            }
+            rest
+        }
     };
     for pair in rest.chunks_exact(2) {
         for ((out, &a), &b) in out.iter_mut().zip(line(pair[0])).zip(line(pair[1])) {
