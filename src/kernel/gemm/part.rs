@@ -64,6 +64,11 @@ impl<'c, T> Part<'c, T> {
         Self::cut_in(c, [m, n], position, tile, [height, across])
     }
 
+    /// Whether `n` columns are too few to keep the threads busy with as many parts beside each other.
+    pub(super) fn lack_columns(n: usize, tile: TileSize, count: usize) -> bool {
+        n < count * tile.columns
+    }
+
     /// About so many parts of a product whose right side is written by each part for itself: none
     /// are above each other, unless the columns are too few to keep the threads busy. Whole rows are
     /// finished faster, and those who take them next are often given the same: that is worth more than
@@ -80,7 +85,7 @@ impl<'c, T> Part<'c, T> {
         let height = m.div_ceil(threads.min(count)).next_multiple_of(tile.rows);
         // Threads wait for one that has more tiles than others: a tenth more of rows is too much.
         let even = 10 * height * threads.min(count) <= 11 * m;
-        let [height, across] = if high && even || n < count * tile.columns {
+        let [height, across] = if high && even || Self::lack_columns(n, tile, count) {
             [height, 1]
         } else {
             // Panels in pairs, if there are enough: the left side is read anew for each part.

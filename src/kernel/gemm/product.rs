@@ -326,7 +326,7 @@ impl<T: Lanes> Plan<'_, T> {
         let Source::Panels(panels) = self.b else {
             return None;
         };
-        let (k, few) = (self.k(), self.n < count * self.tile.columns);
+        let (k, few) = (self.k(), Part::<T>::lack_columns(self.n, self.tile, count));
         let small = k * self.n.next_multiple_of(self.tile.columns) <= SHARED;
         let whole = *terms == (0..k) && !self.few;
         (few && small && whole && m > self.tile.rows).then_some(panels)

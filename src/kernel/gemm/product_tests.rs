@@ -1,5 +1,6 @@
 //! How products are cut into parts.
 
+use super::super::slim::SLIM;
 use super::*;
 use crate::op::OpError;
 
@@ -118,7 +119,7 @@ fn panels_are_no_more_than_needed_and_as_wide_as_each_other() {
             assert_eq!(panels, columns.div_ceil(tile.columns), "{columns}");
             assert!(width.is_multiple_of(16) && width <= tile.columns);
             // Narrower ones would be more; the widest may leave a few columns.
-            let few = columns > width && (1..=4).contains(&(columns % width));
+            let few = columns > width && (1..=SLIM).contains(&(columns % width));
             assert!(
                 width == 16
                     || few && width == tile.columns

@@ -185,7 +185,7 @@ struct Tiles<'a, 't, 'c, T> {
 }
 
 impl<'c, T: Lanes> Tiles<'_, '_, 'c, T> {
-    /// How what is read `after` a panel is shared by the tiles above each other.
+    /// How what is read `after` a panel is shared by the tiles above each other that are multiplied with it.
     #[inline(always)]
     fn next<'n, S: Simd>(&self, after: (&'n [T], usize), panel: &[T]) -> Next<'n, T> {
         let tiles = self.rows.len().div_ceil(self.height);
