@@ -11,6 +11,7 @@ mod padded;
 mod parting;
 mod same;
 pub(crate) mod single;
+mod twin;
 pub(crate) mod winograd;
 
 use std::ops::Range;

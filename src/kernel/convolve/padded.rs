@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use super::depthwise::own_filters;
 use super::parting::Parting;
 use super::same::{self, Same};
+use super::twin;
 use super::{Sizes, load, store};
 use crate::kernel::gemm::{Lanes, dispatch};
 use crate::kernel::phases::VECTOR;
@@ -66,17 +67,6 @@ pub(crate) struct Padded {
     arch: Arch,
 }
 
-/// The vectors for rows of so many windows: not those of AVX-512 where half of one is enough.
-fn vectors(windows: usize) -> Arch {
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = windows;
-    match arch() {
-        #[cfg(target_arch = "x86_64")]
-        Arch::V4(simd) if windows <= VECTOR / 2 => Arch::V3(*simd),
-        arch => arch,
-    }
-}
-
 impl Padded {
     /// `None` where channels have several filters or filters several channels, and for windows and planes that
     /// this is not made for.
@@ -101,15 +91,31 @@ impl Padded {
             n if n.next_multiple_of(7) < n.next_multiple_of(8) => 7,
             _ => 8,
         };
-        Some(Self {
+        let mut padded = Self {
             channels: sizes.groups,
             batch: sizes.batch,
             y,
             x,
             pitch,
             block,
-            arch: vectors(x.output),
-        })
+            arch: arch(),
+        };
+        padded.arch = padded.vectors();
+        Some(padded)
+    }
+
+    /// Whether a vector of AVX-512 holds two rows of a plane that stays as large.
+    fn twin(&self) -> bool {
+        self.same() && [self.y.input, self.x.input] == [twin::WIDTH; 2]
+    }
+
+    /// The machine's vectors; not those of AVX-512 where half of one is enough for a row, unless one holds two.
+    fn vectors(&self) -> Arch {
+        match self.arch {
+            #[cfg(target_arch = "x86_64")]
+            Arch::V4(simd) if self.x.output <= VECTOR / 2 && !self.twin() => Arch::V3(*simd),
+            arch => arch,
+        }
     }
 
     /// Convolves `data` with `filters`, and finishes what is ready.
@@ -182,9 +188,8 @@ impl Padded {
         let bands = if size <= EARLY { 2 } else { 1 };
         // What is laid out begins behind the padding of a row, there at the beginning of a line of the cache.
         let (room, lead) = if self.same() {
-            let plane = self.y.input * self.x.input;
-            let (start, planes) = (first * plane, out.len() / plane);
-            (same::room(data, start, planes, [self.y, self.x]), 0)
+            let planes = out.len() / (self.y.input * self.x.input);
+            (same::room(data, first, planes, [self.y, self.x]), 0)
         } else if self.x.stride == 1 {
             (bands * size, self.x.pad)
         } else {
@@ -241,6 +246,7 @@ pub(super) struct Ready<'a> {
 
 impl Ready<'_> {
     /// Finishes the planes of a part's `out` up to `end` that are not yet, if they are enough or the last ones.
+    #[inline(always)]
     pub(super) fn planes(&mut self, out: &mut [f32], end: usize) {
         let Self {
             finish,
@@ -264,15 +270,15 @@ impl Work<'_> {
         if self.padded.same() {
             // Widths of images of 224 elements, and of 320 and 640.
             match (B, self.padded.x.input) {
-                (7, 7) => return dispatch(arch, Same::<K, 7, 7>(self)),
-                (7, 10) => return dispatch(arch, Same::<K, 7, 10>(self)),
-                (7, 14) => return dispatch(arch, Same::<K, 7, 14>(self)),
-                (7, 20) => return dispatch(arch, Same::<K, 7, 20>(self)),
-                (7, 28) => return dispatch(arch, Same::<K, 7, 28>(self)),
-                (8, 40) => return dispatch(arch, Same::<K, 8, 40>(self)),
-                (8, 56) => return dispatch(arch, Same::<K, 8, 56>(self)),
-                (8, 80) => return dispatch(arch, Same::<K, 8, 80>(self)),
-                (8, 112) => return dispatch(arch, Same::<K, 8, 112>(self)),
+                (7, 7) => return dispatch(arch, Same::<K, 7, 7, 7>(self)),
+                (7, 10) => return dispatch(arch, Same::<K, 7, 10, 10>(self)),
+                (7, 14) => return dispatch(arch, Same::<K, 7, 14, 14>(self)),
+                (7, 20) => return dispatch(arch, Same::<K, 7, 10, 20>(self)),
+                (7, 28) => return dispatch(arch, Same::<K, 7, 14, 28>(self)),
+                (8, 40) => return dispatch(arch, Same::<K, 8, 10, 40>(self)),
+                (8, 56) => return dispatch(arch, Same::<K, 8, 14, 56>(self)),
+                (8, 80) => return dispatch(arch, Same::<K, 8, 10, 80>(self)),
+                (8, 112) => return dispatch(arch, Same::<K, 8, 14, 112>(self)),
                 _ => {}
             }
         }

@@ -3,9 +3,12 @@
 //! multiplied to find it. Planes are read where they lie. What is in the neighbouring row or plane where the padding
 //! should be becomes zero once it is read; of the first plane and the last, which have no neighbours, there are copies.
 
+use std::ops::Range;
+
 use pulp::{Simd, WithSimd};
 
 use super::padded::{Work, add};
+use super::twin::{self, Twin};
 use super::{load, store};
 use crate::kernel::phases::VECTOR;
 use crate::kernel::simd::{ALL, HALF, keep, narrower, pair, parts, prefetch};
@@ -15,8 +18,14 @@ use crate::tensor::LINE;
 /// Elements of a row up to which planes come from a near cache.
 const NEAR: usize = 32;
 
+/// Registers for groups of many rows: these read fewer elements twice, and add to more sums before one comes again.
+const MANY: usize = 32;
+
+/// Rows of a group that are few.
+const FEW: usize = 8;
+
 /// Elements that are read before a plane at most, for rows of `width` elements under a window of `size` elements each way.
-const fn front(size: usize, width: usize) -> usize {
+pub(super) const fn front(size: usize, width: usize) -> usize {
     size / 2 * (width + 1)
 }
 
@@ -25,26 +34,31 @@ const fn back(size: usize, width: usize) -> usize {
     size / 2 * width + 2 * VECTOR
 }
 
-/// Whether there is enough on both sides of the plane that begins with an element.
-fn is_amid(data: &[f32], start: usize, [y, x]: [Axis; 2]) -> bool {
-    let end = start + y.input * x.input + back(y.kernel, x.input);
-    start >= front(y.kernel, x.input) && end <= data.len()
+/// The numbers of the planes that have enough elements on both sides.
+fn amid(data: &[f32], [y, x]: [Axis; 2]) -> Range<usize> {
+    let plane = y.input * x.input;
+    let enough = data.len().saturating_sub(back(y.kernel, x.input));
+    front(y.kernel, x.input).div_ceil(plane)..enough / plane
 }
 
-/// The elements that some planes need beside `data`, of which the first begins with element `start`.
-pub(super) fn room(data: &[f32], start: usize, planes: usize, axes: [Axis; 2]) -> usize {
+/// The elements that some planes need beside `data`, of which the first has number `first`.
+pub(super) fn room(data: &[f32], first: usize, planes: usize, axes: [Axis; 2]) -> usize {
     let [y, x] = axes;
-    let plane = y.input * x.input;
-    let last = start + planes.saturating_sub(1) * plane;
-    if is_amid(data, start, axes) && is_amid(data, last, axes) {
+    let amid = amid(data, axes);
+    if first >= amid.start && first + planes <= amid.end {
         return 0;
     }
-    front(y.kernel, x.input).next_multiple_of(VECTOR) + plane + back(y.kernel, x.input)
+    front(y.kernel, x.input).next_multiple_of(VECTOR) + y.input * x.input + back(y.kernel, x.input)
 }
 
-/// Groups of `B` rows of `W` elements, under windows of `K` by `K` elements. Some have `edges` of the plane: nothing of it
-/// is above them, or below.
-pub(super) struct Same<'a, const K: usize, const B: usize, const W: usize>(pub(super) Work<'a>);
+/// Planes with rows of `W` elements, under windows of `K` by `K` elements, of which `B` rows are computed at a time,
+/// or `T` where there are registers for so many and planes have a multiple of them.
+pub(super) struct Same<'a, const K: usize, const B: usize, const T: usize, const W: usize>(
+    pub(super) Work<'a>,
+);
+
+/// Groups of `B` rows of `W` elements. Some have `edges` of the plane: nothing of it is above them, or below.
+struct Groups<const K: usize, const B: usize, const W: usize>;
 
 /// All bits for each of so many elements, and none in front of them and behind.
 const fn row(width: usize) -> [f32; 10 * VECTOR] {
@@ -56,8 +70,12 @@ const fn row(width: usize) -> [f32; 10 * VECTOR] {
     all
 }
 
-impl<const K: usize, const B: usize, const W: usize> Same<'_, K, B, W> {
+impl<const K: usize, const B: usize, const W: usize> Groups<K, B, W> {
     const FRONT: usize = front(K, W);
+
+    /// Whether the compiler writes out all columns of a window. It loses more than it gains by those of large ones
+    /// under few rows.
+    const WRITTEN_OUT: bool = K == 3 || B > FEW;
 
     /// All bits for each element of a row, the first of which is a vector behind the beginning.
     const ROW: [f32; 10 * VECTOR] = row(W);
@@ -114,7 +132,6 @@ impl<const K: usize, const B: usize, const W: usize> Same<'_, K, B, W> {
     ) -> [S::f32s; B] {
         let edges = if INSIDE { [false; 2] } else { edges };
         let mut sums = [simd.splat_f32s(0.0); B];
-        // As many as the compiler knows would be unrolled.
         for tx in 0..columns {
             let band = &band[at + tx..][..const { (B + K - 2) * W + VECTOR }];
             let filter = &filter[tx..];
@@ -256,53 +273,99 @@ impl<const K: usize, const B: usize, const W: usize> Same<'_, K, B, W> {
     }
 }
 
-impl<const K: usize, const B: usize, const W: usize> WithSimd for Same<'_, K, B, W> {
+impl<const K: usize, const B: usize, const W: usize> Groups<K, B, W> {
+    /// Convolves all planes.
+    #[inline(always)]
+    fn planes<S: Simd>(simd: S, work: Work<'_>) {
+        let Axis { input: height, .. } = work.padded.y;
+        let in_pairs = Self::ends_in_pairs(simd, height);
+        let columns = if Self::WRITTEN_OUT {
+            K
+        } else {
+            work.padded.x.kernel
+        };
+        // The last group goes back to have as many rows. What the one before found beyond the plane is written over.
+        let last = height - B;
+        each_plane::<K, W>(
+            work,
+            #[inline(always)]
+            |all, filter, out| {
+                let filter = if Self::WRITTEN_OUT {
+                    &filter[..K * K]
+                } else {
+                    filter
+                };
+                let filter = (filter, columns);
+                for row in (0..height).step_by(B) {
+                    let row = row.min(last);
+                    let below = row == last;
+                    let (band, rows) = (&all[row * W..], &mut out[row * W..]);
+                    Self::group(simd, band, filter, rows, [row == 0, below], in_pairs);
+                    if in_pairs && row % (2 * B) == B {
+                        let row = row - B;
+                        let (band, rows) = (&all[row * W..], &mut out[row * W..]);
+                        Self::ends(simd, band, filter, rows, [row == 0, below]);
+                    }
+                }
+            },
+        );
+    }
+}
+
+/// Calls `convolve(elements, filter, out)` for each plane of rows of `W` elements. The elements begin as far before the
+/// plane as windows of `K` by `K` elements reach, its filter and its output have others behind them.
+#[inline(always)]
+pub(super) fn each_plane<const K: usize, const W: usize>(
+    work: Work<'_>,
+    mut convolve: impl FnMut(&[f32], &[f32], &mut [f32]),
+) {
+    let Work {
+        padded,
+        first,
+        data,
+        filters,
+        scratch,
+        out,
+        mut ready,
+        ..
+    } = work;
+    let plane = padded.y.input * W;
+    let amid = amid(data, [padded.y, padded.x]);
+    let mut channel = first % padded.channels;
+    for i in 0..out.len() / plane {
+        let start = (first + i) * plane;
+        let all = if amid.contains(&(first + i)) {
+            &data[start - const { front(K, W) }..]
+        } else {
+            let at = const { front(K, W).next_multiple_of(VECTOR) };
+            scratch[at..][..plane].copy_from_slice(&data[start..][..plane]);
+            &scratch[at - const { front(K, W) }..]
+        };
+        convolve(all, &filters[channel * (K * K)..], &mut out[i * plane..]);
+        // Without a division.
+        channel = match channel + 1 {
+            next if next < padded.channels => next,
+            _ => 0,
+        };
+        ready.planes(out, i + 1);
+    }
+}
+
+impl<const K: usize, const B: usize, const T: usize, const W: usize> WithSimd
+    for Same<'_, K, B, T, W>
+{
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Work {
-            padded,
-            first,
-            data,
-            filters,
-            scratch,
-            out,
-            mut ready,
-            ..
-        } = self.0;
-        let (y, x) = (padded.y, padded.x);
-        let plane = y.input * W;
-        let in_pairs = Self::ends_in_pairs(simd, y.input);
-        // The last group goes back to have as many rows. What the one before found beyond the plane is written over.
-        let last = y.input - B;
-        let planes = out.len() / plane;
-        for i in 0..planes {
-            let number = first + i;
-            let filter = &filters[number % padded.channels * (K * K)..];
-            // Of a filter whose end is known the compiler writes out all columns, which is slower where they are many.
-            let filter = if K > 3 { filter } else { &filter[..K * K] };
-            let filter = (filter, x.kernel);
-            let start = number * plane;
-            let all = if is_amid(data, start, [y, x]) {
-                &data[start - Self::FRONT..]
-            } else {
-                let front = const { front(K, W).next_multiple_of(VECTOR) };
-                scratch[front..][..plane].copy_from_slice(&data[start..][..plane]);
-                &scratch[front - Self::FRONT..]
-            };
-            for row in (0..y.input).step_by(B) {
-                let row = row.min(last);
-                let below = row == last;
-                let (band, rows) = (&all[row * W..], &mut out[i * plane + row * W..]);
-                Self::group(simd, band, filter, rows, [row == 0, below], in_pairs);
-                if in_pairs && row % (2 * B) == B {
-                    let row = row - B;
-                    let (band, rows) = (&all[row * W..], &mut out[i * plane + row * W..]);
-                    Self::ends(simd, band, filter, rows, [row == 0, below]);
-                }
-            }
-            ready.planes(out, i + 1);
+        let height = self.0.padded.y.input;
+        let tall = S::REGISTER_COUNT >= MANY && (K > 3 || W <= NEAR);
+        if [W, height] == [twin::WIDTH; 2] && Twin::<K>::fits(simd) {
+            Twin::<K>::planes(simd, self.0);
+        } else if tall && height.is_multiple_of(T) {
+            Groups::<K, T, W>::planes(simd, self.0);
+        } else {
+            Groups::<K, B, W>::planes(simd, self.0);
         }
     }
 }
