@@ -111,9 +111,12 @@ impl Padded {
 
     /// The machine's vectors; not those of AVX-512 where half of one is enough for a row, unless one holds two.
     fn vectors(&self) -> Arch {
+        let narrow = self.x.output <= VECTOR / 2 && !self.twin();
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = narrow;
         match self.arch {
             #[cfg(target_arch = "x86_64")]
-            Arch::V4(simd) if self.x.output <= VECTOR / 2 && !self.twin() => Arch::V3(*simd),
+            Arch::V4(simd) if narrow => Arch::V3(*simd),
             arch => arch,
         }
     }
