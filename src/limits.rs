@@ -307,7 +307,7 @@ pub(crate) trait Share: ParallelIterator {
     /// Does the work for every item, under the limits of this thread. When the watch says so, what
     /// is left stays undone: whoever called the kernel asks again.
     fn share(self, work: impl Fn(Self::Item) + Sync + Send) {
-        self.share_init(|| (), |(), item| work(item));
+        share_each(self, &|| (), &|(), item| work(item));
     }
 
     /// The same, with something that each thread makes for the items it takes one after the other.
@@ -316,15 +316,7 @@ pub(crate) trait Share: ParallelIterator {
         init: impl Fn() -> S + Sync + Send,
         work: impl Fn(&mut S, Self::Item) + Sync + Send,
     ) {
-        let Watch(current) = watch();
-        self.for_each_init(
-            || (Lent::new(Arc::clone(&current)), init()),
-            |(_, own), item| {
-                if current.check().is_ok() {
-                    work(own, item);
-                }
-            },
-        );
+        share_each(self, &init, &work);
     }
 
     /// What the work gives for every item. None is left out: the work looks at the watch itself.
@@ -345,6 +337,24 @@ pub(crate) trait Share: ParallelIterator {
 }
 
 impl<I: ParallelIterator> Share for I {}
+
+/// [`Share::share_init`] for functions that are called by address: what rayon makes of an iterator is much code, and
+/// compiled for each type of iterator so, not for each work.
+fn share_each<I: ParallelIterator, S>(
+    items: I,
+    init: &(dyn Fn() -> S + Sync),
+    work: &(dyn Fn(&mut S, I::Item) + Sync),
+) {
+    let Watch(current) = watch();
+    items.for_each_init(
+        || (Lent::new(Arc::clone(&current)), init()),
+        |(_, own), item| {
+            if current.check().is_ok() {
+                work(own, item);
+            }
+        },
+    );
+}
 
 /// Calls `f` under limits of its own, and says whether it was not told to end. If it was refused
 /// memory, so was this work.

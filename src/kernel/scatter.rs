@@ -322,14 +322,14 @@ impl Places for Scatter<'_> {
     }
 
     #[inline(always)]
-    fn visit_together(&self, slab: usize, whose: Whose, f: impl FnMut(Group<'_>)) -> bool {
+    fn visit_together(&self, slab: usize, whose: Whose, mut f: impl FnMut(Group<'_>)) -> bool {
         if !self.go_together() {
             return false;
         }
         let inside = match self.indices_of(slab) {
             None => true,
-            Some((first, Indices::Narrow(all))) => self.walk.together(all, first, whose, f),
-            Some((first, Indices::Wide(all))) => self.walk.together(all, first, whose, f),
+            Some((first, Indices::Narrow(all))) => self.walk.together(all, first, whose, &mut f),
+            Some((first, Indices::Wide(all))) => self.walk.together(all, first, whose, &mut f),
         };
         self.note(inside);
         true

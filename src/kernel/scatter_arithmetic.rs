@@ -11,6 +11,8 @@ pub(super) trait Arithmetic: Compute {
     /// A number that leaves every other as it is when it is added to it, and that no sum is unless
     /// one of its terms is.
     const NOTHING: Option<Self>;
+    /// Whether some numbers are neither less nor greater than others.
+    const HAS_NAN: bool;
     /// A mean of fewer than 2³² terms, and one of any number.
     type Near: Mean<Self>;
     type Far: Mean<Self>;
@@ -41,6 +43,7 @@ macro_rules! floats {
             const LEAST: Self = <$ty>::NEG_INFINITY;
             const GREATEST: Self = <$ty>::INFINITY;
             const NOTHING: Option<Self> = Some(-0.0);
+            const HAS_NAN: bool = true;
             type Near = $near;
             type Far = $far;
 
@@ -74,6 +77,7 @@ macro_rules! integers {
             const LEAST: Self = <$ty>::MIN;
             const GREATEST: Self = <$ty>::MAX;
             const NOTHING: Option<Self> = None;
+            const HAS_NAN: bool = false;
             type Near = $near;
             type Far = $far;
 

@@ -256,17 +256,21 @@ impl Reduction {
         }
     }
 
-    /// Gives the reduction as a function to `then`.
+    /// Gives the reduction as a function to `then`, which is compiled for each, but not twice for integers.
     pub(super) fn combine<C: Arithmetic>(self, mut then: impl Then<C>) {
         match self {
             Reduction::Sum | Reduction::Mean => then.with(C::plus),
             Reduction::Sub => then.with(C::minus),
             Reduction::Prod => then.with(C::times),
+            Reduction::KeptMin if const { C::HAS_NAN } => {
+                then.with(|a, b| if b < a { b } else { a });
+            }
+            Reduction::KeptMax if const { C::HAS_NAN } => {
+                then.with(|a, b| if b > a { b } else { a });
+            }
+            Reduction::Min | Reduction::KeptMin => then.with(C::lesser),
+            Reduction::Max | Reduction::KeptMax => then.with(C::greater),
             Reduction::Xor => then.with(|a, b| if a == b { C::default() } else { C::ONE }),
-            Reduction::KeptMin => then.with(|a, b| if b < a { b } else { a }),
-            Reduction::KeptMax => then.with(|a, b| if b > a { b } else { a }),
-            Reduction::Min => then.with(C::lesser),
-            Reduction::Max => then.with(C::greater),
         }
     }
 }

@@ -69,14 +69,14 @@ impl Walk {
     }
 
     /// Calls `f(places)` for the same updates, or those of some columns, some at a
-    /// time. Places must fit an `i32`; those of columns are counted as if rows had no others.
-    #[inline(always)]
+    /// time. Places must fit an `i32`; those of columns are counted as if rows had no others. Called by address, so
+    /// that all this is compiled for each type of indices and not for each reduction.
     pub(super) fn together<I: Narrow>(
         &self,
         indices: &[I],
         first: usize,
         whose: Whose,
-        mut f: impl FnMut(Group<'_>),
+        f: &mut dyn FnMut(Group<'_>),
     ) -> bool {
         let together = whose.together();
         let columns = match whose {
@@ -262,13 +262,13 @@ mod tests {
             }
         });
         let positions: Vec<usize> = (0..1000 + indices.len()).collect();
-        let some = |group: Group<'_>| {
+        let mut some = |group: Group<'_>| {
             assert!(group.places.len() <= TOGETHER);
             let meetings = group.meetings(&positions);
             together.extend(meetings.map(|(place, &update)| (place, update)));
         };
         let whose = columns.clone().map_or(Whose::All, Whose::Columns);
-        let inside = walk.together(indices, 1000, whose, some);
+        let inside = walk.together(indices, 1000, whose, &mut some);
         [(each, all_inside), (together, inside)]
     }
 

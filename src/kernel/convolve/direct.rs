@@ -460,7 +460,8 @@ impl<const N: usize, const M: usize> Columns<'_, '_, N, M> {
             .iter_mut()
             .map(|out| &mut out[first * width..][..count * width])
             .collect();
-        if N > 1 || !flat {
+        // No loops for a line are compiled but those of columns of one tap.
+        if const { N > 1 } || !flat {
             return self.by_rows::<S, F>(simd, filter, &mut parts);
         }
         let len = (count - 1) * layout.pitch() + width;
@@ -496,7 +497,7 @@ impl<const N: usize, const M: usize> WithSimd for Columns<'_, '_, N, M> {
             while filter < outs.len() {
                 let rest = &mut outs[filter..];
                 // What is loaded meets two filters if there are registers for their sums.
-                if S::REGISTER_COUNT >= 32 && rest.len() > 1 {
+                if const { S::REGISTER_COUNT >= 32 } && rest.len() > 1 {
                     let two = &mut rest[..2];
                     self.band::<S, 2>(simd, filter, [first, count], two, &mut lines);
                     filter += 2;

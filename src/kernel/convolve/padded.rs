@@ -272,17 +272,24 @@ impl Work<'_> {
         let arch = self.padded.arch;
         if self.padded.same() {
             // Widths of images of 224 elements, and of 320 and 640.
-            match (B, self.padded.x.input) {
-                (7, 7) => return dispatch(arch, Same::<K, 7, 7, 7>(self)),
-                (7, 10) => return dispatch(arch, Same::<K, 7, 10, 10>(self)),
-                (7, 14) => return dispatch(arch, Same::<K, 7, 14, 14>(self)),
-                (7, 20) => return dispatch(arch, Same::<K, 7, 10, 20>(self)),
-                (7, 28) => return dispatch(arch, Same::<K, 7, 14, 28>(self)),
-                (8, 40) => return dispatch(arch, Same::<K, 8, 10, 40>(self)),
-                (8, 56) => return dispatch(arch, Same::<K, 8, 14, 56>(self)),
-                (8, 80) => return dispatch(arch, Same::<K, 8, 10, 80>(self)),
-                (8, 112) => return dispatch(arch, Same::<K, 8, 14, 112>(self)),
-                _ => {}
+            let width = self.padded.x.input;
+            if const { B == 7 } {
+                match width {
+                    7 => return dispatch(arch, Same::<K, 7, 7, 7>(self)),
+                    10 => return dispatch(arch, Same::<K, 7, 10, 10>(self)),
+                    14 => return dispatch(arch, Same::<K, 7, 14, 14>(self)),
+                    20 => return dispatch(arch, Same::<K, 7, 10, 20>(self)),
+                    28 => return dispatch(arch, Same::<K, 7, 14, 28>(self)),
+                    _ => {}
+                }
+            } else {
+                match width {
+                    40 => return dispatch(arch, Same::<K, 8, 10, 40>(self)),
+                    56 => return dispatch(arch, Same::<K, 8, 14, 56>(self)),
+                    80 => return dispatch(arch, Same::<K, 8, 10, 80>(self)),
+                    112 => return dispatch(arch, Same::<K, 8, 14, 112>(self)),
+                    _ => {}
+                }
             }
         }
         match (self.padded.y.stride, self.padded.pitch) {

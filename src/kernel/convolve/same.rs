@@ -170,8 +170,11 @@ impl<const K: usize, const B: usize, const W: usize> Groups<K, B, W> {
         out: &mut [f32],
         edges: [bool; 2],
     ) {
-        let inside = at >= K / 2 && at + S::F32_LANES + K / 2 <= W;
-        let sums = if inside && edges == [false; 2] {
+        let sums = if const { K / 2 * 2 + S::F32_LANES <= W }
+            && at >= K / 2
+            && at + S::F32_LANES + K / 2 <= W
+            && edges == [false; 2]
+        {
             Self::sums::<S, true>(simd, at, band, filter, edges)
         } else {
             Self::sums::<S, false>(simd, at, band, filter, edges)
@@ -214,7 +217,9 @@ impl<const K: usize, const B: usize, const W: usize> Groups<K, B, W> {
             }
             Self::vector(simd, at.min(last), band, filter, out, edges);
         }
-        if let Some(narrow) = narrow {
+        if const { W % S::F32_LANES == S::F32_LANES / 2 }
+            && let Some(narrow) = narrow
+        {
             Self::vector(narrow, W - half, band, filter, out, edges);
         }
     }
@@ -301,7 +306,7 @@ impl<const K: usize, const B: usize, const W: usize> Groups<K, B, W> {
                     let below = row == last;
                     let (band, rows) = (&all[row * W..], &mut out[row * W..]);
                     Self::group(simd, band, filter, rows, [row == 0, below], in_pairs);
-                    if in_pairs && row % (2 * B) == B {
+                    if const { W % S::F32_LANES == HALF } && in_pairs && row % (2 * B) == B {
                         let row = row - B;
                         let (band, rows) = (&all[row * W..], &mut out[row * W..]);
                         Self::ends(simd, band, filter, rows, [row == 0, below]);
@@ -359,10 +364,12 @@ impl<const K: usize, const B: usize, const T: usize, const W: usize> WithSimd
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let height = self.0.padded.y.input;
-        let tall = S::REGISTER_COUNT >= MANY && (K > 3 || W <= NEAR);
-        if [W, height] == [twin::WIDTH; 2] && Twin::<K>::fits(simd) {
+        // What is a constant is asked for itself: nothing else is compiled.
+        if const { W == twin::WIDTH } && height == twin::WIDTH && Twin::<K>::fits(simd) {
             Twin::<K>::planes(simd, self.0);
-        } else if tall && height.is_multiple_of(T) {
+        } else if const { S::REGISTER_COUNT >= MANY && (K > 3 || W <= NEAR) }
+            && height.is_multiple_of(T)
+        {
             Groups::<K, T, W>::planes(simd, self.0);
         } else {
             Groups::<K, B, W>::planes(simd, self.0);

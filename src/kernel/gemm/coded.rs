@@ -120,6 +120,12 @@ macro_rules! for_way {
 
 pub(super) use for_way;
 
+/// Whether nothing is rounded to `f16`: that takes as many instructions as all the rest, and registers that sums
+/// need.
+pub(super) const fn is_fast(way: u8) -> bool {
+    matches!(way, way::PLAIN | way::SCALED | way::SHIFTED)
+}
+
 /// A scale, and what [`to_normal_half`] makes of it: loops leave out what their way does not use.
 #[derive(Clone, Copy)]
 struct Scale<V> {
@@ -184,6 +190,10 @@ impl<const WAY: u8> OnCodes for Write<'_, WAY> {
     #[inline(always)]
     fn run<C: Known, S: Simd>(self, simd: S, code: C) {
         let Self { lines, out } = self;
+        if const { !C::CODE.comes(WAY) } {
+            debug_assert!(false, "no codes of this type are made so");
+            return;
+        }
         let (zero, scale) = (lines.zero(simd), lines.scale(simd));
         let out = S::as_mut_simd_f32s(out).0.as_chunks_mut::<2>().0;
         for (line, out) in lines.codes.chunks_exact(lines.size).zip(out) {
@@ -213,9 +223,8 @@ impl<const R: usize, const P: usize, const WAY: u8> OnCodes for Rows<'_, '_, R, 
     fn run<C: Known, S: Simd>(self, simd: S, code: C) {
         let Self(mut few) = self;
         // More rows than four are for some vectors only: no other loop is compiled.
-        let fits = R <= 4 || R == 8 && height::<S>() == 8 || R < 8 && height::<S>() == 6;
-        debug_assert!(fits, "{R} rows with {} registers", S::REGISTER_COUNT);
-        if !fits {
+        if const { !fits::<C, S>(R, WAY) } {
+            debug_assert!(false, "{R} rows with {} registers", S::REGISTER_COUNT);
             return;
         }
         let (mut start, end) = (few.columns.start, few.columns.end);
@@ -231,6 +240,16 @@ impl<const R: usize, const P: usize, const WAY: u8> OnCodes for Rows<'_, '_, R, 
     }
 }
 
+/// Whether there is a loop for so many rows of such codes with these vectors.
+const fn fits<C: Known, S: Simd>(rows: usize, way: u8) -> bool {
+    let height = match rows {
+        0..=4 => true,
+        8 => height::<S>() == 8,
+        _ => height::<S>() == 6 && is_fast(way),
+    };
+    height && C::CODE.comes(way)
+}
+
 /// The rows of a tile of which two are multiplied at the same time.
 const FOUR: usize = 4;
 
@@ -242,8 +261,8 @@ impl<const WAY: u8> OnCodes for Eight<'_, '_, WAY> {
     #[inline(always)]
     fn run<C: Known, S: Simd>(self, simd: S, code: C) {
         let Self(mut few) = self;
-        debug_assert_eq!(height::<S>(), 6, "the registers of AVX2");
-        if height::<S>() != 6 {
+        if const { height::<S>() != 6 || !C::CODE.comes(WAY) } {
+            debug_assert!(false, "the registers of AVX2");
             return;
         }
         for start in few.columns.clone().step_by(few.b.width) {
@@ -332,7 +351,8 @@ impl Few<'_, '_> {
         start: usize,
     ) {
         let panel = start / self.b.width;
-        let [start, end] = [V, V + 1].map(|v| self.columns.end.min(start + v * S::F32_LANES));
+        let end = self.columns.end.min(start + (V + 1) * S::F32_LANES);
+        let start = end.min(start + V * S::F32_LANES);
         let at = start - self.origin..end - self.origin;
         let sums = self.sums_of_eight::<C, S, V, WAY>(simd, code, panel);
         for (row, sum) in (self.rows.start..).zip(sums.as_flattened()) {
@@ -403,12 +423,12 @@ impl Few<'_, '_> {
                 codes[p] = lines.codes;
             }
             let line = C::CODE.bytes(2 * S::F32_LANES);
-            let mut lines = codes.map(|codes| codes.chunks_exact(line));
             for a in a {
                 for p in 0..P {
-                    let Some(line) = lines[p].next() else {
+                    let Some((line, rest)) = codes[p].split_at_checked(line) else {
                         break;
                     };
+                    codes[p] = rest;
                     let b = weights::<C, S, WAY>(simd, code, line, zero[p], scale[p]);
                     for r in 0..R {
                         let x = simd.splat_f32s(a[r]);

@@ -7,7 +7,7 @@ use pulp::Arch;
 use rayon::prelude::*;
 
 use super::Panels;
-use super::coded::{Few, Lines, OnCodes, With, Write, for_way, way};
+use super::coded::{Few, Lines, OnCodes, With, Write, for_way, is_fast, way};
 use super::rounding::Rounding;
 use super::size::TileSize;
 use super::target::Target;
@@ -288,13 +288,11 @@ impl Panels<f32> for PackedNarrow {
     }
 
     fn multiplies_few(&self, rows: usize) -> Option<usize> {
-        // Rounding to `f16` takes as many instructions as all the rest, and registers that sums need.
-        let fast = matches!(self.way, way::PLAIN | way::SCALED | way::SHIFTED);
         // AVX-512, whose vectors are the longest, has registers for the sums of eight rows. AVX2 has for six, and
         // widens once more for others what takes few instructions, or for eight of one vector.
         match (rows, self.tile().rows) {
             (1..=4, _) | (8, 8) => Some(rows),
-            (5..=12, 6) if fast => Some(6),
+            (5..=12, 6) if is_fast(self.way) => Some(6),
             (8, 6) => Some(4),
             _ => None,
         }

@@ -242,7 +242,7 @@ impl<T: Lanes> Few<'_, '_, '_, T> {
         }
         let end = self.columns.end;
         let mut j = self.columns.start;
-        if S::REGISTER_COUNT >= 32 {
+        if const { many_registers::<S>() } {
             while j + 4 <= end {
                 self.columns::<S, 4>(simd, j);
                 j += 4;
@@ -412,7 +412,7 @@ impl<T: Lanes, const R: usize> SomeLines<'_, T, R> {
     /// with that, and sums need not wait for each other. Those of some rows fill the registers.
     #[inline(always)]
     fn pair<S: Simd>(&self, simd: S, at: usize, ahead: usize, sums: &mut [[T::Vector<S>; R]; 2]) {
-        match (R, many_registers::<S>()) {
+        match (R, const { many_registers::<S>() }) {
             (7, false) => {
                 self.rows_of_pair::<S, 0, 4>(simd, at, Some(ahead), sums);
                 self.rows_of_pair::<S, 4, 3>(simd, at, None, sums);

@@ -22,6 +22,25 @@ pub(crate) fn dispatch<F: WithSimd>(arch: Arch, op: F) -> F::Output {
     }
 }
 
+/// Calls a function that is compiled for the vectors of its caller, but apart from that: the compiler takes more than
+/// twice as long for a function of twice as many loops. `f` should do enough to be worth a call, and be marked
+/// `#[inline(always)]`.
+#[inline(always)]
+pub(super) fn apart<S: Simd, R>(simd: S, f: impl FnOnce() -> R) -> R {
+    struct Apart<F>(F);
+
+    impl<R, F: FnOnce() -> R> WithSimd for Apart<F> {
+        type Output = R;
+
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, _: S) -> R {
+            (self.0)()
+        }
+    }
+
+    simd.vectorize(Apart(f))
+}
+
 /// How many `f32` a vector of `arch` holds.
 pub(crate) fn lanes(arch: Arch) -> usize {
     dispatch(arch, Measure)[0]

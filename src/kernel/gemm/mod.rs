@@ -4,6 +4,7 @@
 mod ahead;
 mod band;
 mod batch;
+mod block;
 mod coded;
 mod compressed;
 mod few;
@@ -31,6 +32,7 @@ mod widen;
 use pulp::Arch;
 
 pub(crate) use batch::{Batch, batches, each};
+pub(crate) use block::SHORT;
 pub(crate) use compressed::{Compressed, PackedNarrow};
 pub(crate) use lanes::{Lanes, dispatch, lanes, registers};
 pub(crate) use narrow::{Narrow, multiply_narrow};
@@ -39,7 +41,6 @@ pub(crate) use operand::{How, Left, Panels, Right};
 pub(crate) use pack::{PackedLeft, PackedRight, made};
 pub(crate) use pieces::{MOST_VECTORS, Pieces};
 pub(crate) use series::PackedSeries;
-pub(crate) use tile::SHORT;
 pub(crate) use turned::{product_turned, turns};
 
 use super::real::Real;

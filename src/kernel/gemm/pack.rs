@@ -7,9 +7,9 @@ use std::sync::OnceLock;
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
+use super::block::Side;
 use super::lanes::dispatch;
 use super::size::TileSize;
-use super::tile::Side;
 use super::{Lanes, Matrix, Panels};
 use crate::kernel::scratch::{Kept, or_refuse};
 use crate::kernel::simd::prefetch;

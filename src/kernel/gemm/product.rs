@@ -6,13 +6,13 @@ use pulp::Arch;
 use rayon::prelude::*;
 use smallvec::SmallVec;
 
+use super::block::{Block, Columns, NEAR, SHORT, Side, Strip};
 use super::lanes::dispatch;
 use super::operand::write_together;
 use super::pack::pack_left;
 use super::part::{Part, parts_for};
 use super::pieces::Pieces;
 use super::size::TileSize;
-use super::tile::{Block, Columns, NEAR, SHORT, Side, Strip};
 use super::{How, Lanes, Left, Matrix, Panels, Right, few};
 use crate::kernel::scratch::{or_refuse, with_scratch};
 use crate::limits::{self, Share};

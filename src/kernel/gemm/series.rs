@@ -6,11 +6,11 @@ use std::ops::Range;
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
+use super::block::{Block, Side, Strip};
 use super::lanes::dispatch;
 use super::size::TileSize;
 use super::slim::{SLIM, Slim};
 use super::target::Target;
-use super::tile::{Block, Side, Strip};
 use crate::kernel::scratch::{Kept, or_refuse};
 
 /// Matrices of the same size, the left sides of as many products. The panels with the same rows of

@@ -78,13 +78,13 @@ impl<T: Lanes> WithSimd for Measure<T> {
 }
 
 #[inline(always)]
-pub(super) fn many_registers<S: Simd>() -> bool {
+pub(super) const fn many_registers<S: Simd>() -> bool {
     S::REGISTER_COUNT >= 32
 }
 
 /// The vectors of a row of a tile.
 #[inline(always)]
-fn most_vectors<S: Simd>() -> usize {
+const fn most_vectors<S: Simd>() -> usize {
     if many_registers::<S>() {
         MOST_VECTORS
     } else {
@@ -94,7 +94,7 @@ fn most_vectors<S: Simd>() -> usize {
 
 /// The rows of a tile.
 #[inline(always)]
-pub(super) fn height<S: Simd>() -> usize {
+pub(super) const fn height<S: Simd>() -> usize {
     if many_registers::<S>() { 8 } else { 6 }
 }
 
@@ -106,7 +106,7 @@ macro_rules! rows {
     ($S:ty, $rows:expr, $R:ident => $tile:expr, [$($few:literal)+] [$($many:literal)+]) => {
         match $rows {
             $($few => { const $R: usize = $few; $tile })+
-            $($many if many_registers::<$S>() => { const $R: usize = $many; $tile })+
+            $($many if const { many_registers::<$S>() } => { const $R: usize = $many; $tile })+
             _ => {}
         }
     };

@@ -4,7 +4,7 @@
 use pulp::Simd;
 
 use super::ahead::TERMS;
-use super::lanes::Lanes;
+use super::lanes::{Lanes, apart};
 use super::size::{height, many_registers};
 use super::target::Target;
 use crate::kernel::across::LANES;
@@ -35,12 +35,20 @@ impl<'a, T: Lanes, F: Fn(usize) -> &'a [T]> Slim<'a, T, F> {
     /// it has computed.
     #[inline(always)]
     pub(super) fn tiles<S: Simd>(&self, simd: S, rows: usize, target: &mut Target<'_, T>) -> usize {
-        match height::<S>() {
-            _ if rows != height::<S>() || T::lanes::<S>() < rows || self.size < SLIM => 0,
-            6 => self.of_rows::<S, 6>(simd, target),
-            8 => self.of_rows::<S, 8>(simd, target),
-            _ => 0,
+        if rows != height::<S>() || T::lanes::<S>() < rows || self.size < SLIM {
+            return 0;
         }
+        apart(
+            simd,
+            #[inline(always)]
+            || {
+                if const { height::<S>() == 8 } {
+                    self.of_rows::<S, 8>(simd, target)
+                } else {
+                    self.of_rows::<S, 6>(simd, target)
+                }
+            },
+        )
     }
 
     #[inline(always)]
@@ -59,7 +67,7 @@ impl<'a, T: Lanes, F: Fn(usize) -> &'a [T]> Slim<'a, T, F> {
         target: &mut Target<'_, T>,
     ) {
         let mut tile = 0;
-        if many_registers::<S>() {
+        if const { many_registers::<S>() } {
             while tile + 4 <= self.tiles {
                 self.beside::<S, R, C, 4>(simd, tile, target);
                 tile += 4;

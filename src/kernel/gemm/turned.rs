@@ -4,13 +4,13 @@
 use rayon::prelude::*;
 use smallvec::SmallVec;
 
+use super::block::{Block, Side, Strip};
 use super::lanes::dispatch;
 use super::operand::write_together;
 use super::part::{ends, parts_for};
 use super::product::SMALL;
 use super::size::TileSize;
 use super::target::Target;
-use super::tile::{Block, Side, Strip};
 use super::{Lanes, Matrix, PackedRight, Panels};
 use crate::kernel::scratch::with_scratch;
 use crate::limits::Share;

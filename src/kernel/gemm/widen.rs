@@ -3,6 +3,7 @@
 use half::f16;
 use pulp::Simd;
 
+use super::coded::{is_fast, way};
 use super::lanes::Lanes;
 use crate::kernel::simd::F16c;
 use crate::tensor::convert::wide;
@@ -27,6 +28,16 @@ impl Code {
             Self::U4 | Self::I4 => elements / 2,
             Self::U8 | Self::I8 => elements,
             Self::F16 | Self::Bf16 => 2 * elements,
+        }
+    }
+
+    /// Whether the numbers of such codes are made in this [`way`]: rounding may be that of normal numbers where
+    /// differences are integers, and models that compute in `f16` have no weights of `bf16`.
+    pub(super) const fn comes(self, way: u8) -> bool {
+        match self {
+            Self::U4 | Self::I4 | Self::U8 | Self::I8 => true,
+            Self::F16 => !matches!(way, way::SCALED_NORMAL | way::SHIFTED_NORMAL),
+            Self::Bf16 => is_fast(way),
         }
     }
 
