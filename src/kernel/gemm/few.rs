@@ -5,7 +5,7 @@ use std::ops::Range;
 use pulp::{Arch, Simd, WithSimd};
 
 use super::Matrix;
-use super::lanes::{Lanes, dispatch};
+use super::lanes::{Lanes, apart, dispatch};
 use super::size::many_registers;
 use super::target::Target;
 use crate::kernel::scratch::with_scratch;
@@ -91,7 +91,11 @@ impl<T: Lanes> Few<'_, '_, '_, T> {
         macro_rules! rows {
             ($i:ident, $count:expr, $($R:literal)+) => {
                 match $count {
-                    $($R => self.lines_of::<S, $R>(simd, $i, memory),)+
+                    $($R => apart(
+                        simd,
+                        #[inline(always)]
+                        || self.lines_of::<S, $R>(simd, $i, memory),
+                    ),)+
                     _ => {}
                 }
             };
@@ -110,8 +114,8 @@ impl<T: Lanes> Few<'_, '_, '_, T> {
     fn lines_of<S: Simd, const R: usize>(&mut self, simd: S, i: usize, memory: &mut [T]) {
         let (k, lanes) = (self.b.rows, T::lanes::<S>());
         let bytes = self.b.row_stride.wrapping_mul(size_of::<T>());
-        let apart = !bytes.is_multiple_of(SAME_PLACE);
-        let some = if R > 1 && apart { MOST_LINES } else { LINES };
+        let spread = !bytes.is_multiple_of(SAME_PLACE);
+        let some = if R > 1 && spread { MOST_LINES } else { LINES };
         // As long a piece of each line as there can be.
         let most = SUMS / R / lanes * lanes;
         for start in self.columns.clone().step_by(most) {

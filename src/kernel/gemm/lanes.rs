@@ -38,7 +38,17 @@ pub(super) fn apart<S: Simd, R>(simd: S, f: impl FnOnce() -> R) -> R {
         }
     }
 
-    simd.vectorize(Apart(f))
+    #[inline(never)]
+    fn call<R>(f: impl FnOnce() -> R) -> R {
+        f()
+    }
+
+    // Vectors that every machine of a kind has are those of any function.
+    if const { S::F32_LANES == 4 } {
+        call(f)
+    } else {
+        simd.vectorize(Apart(f))
+    }
 }
 
 /// How many `f32` a vector of `arch` holds.

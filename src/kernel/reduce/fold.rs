@@ -412,7 +412,11 @@ where
         vectorize(Rows::<T, A, S>(wide, whole, stride, far, PhantomData));
         wide.chunks_exact(width)
             .for_each(|row| self.merge(acc, row));
-        wide_rows::<Foreseen, T, A, S>(acc, rest, width);
+        for row in rest.chunks_exact(width) {
+            for (acc, &x) in acc.iter_mut().zip(row) {
+                *acc = S::push(*acc, x);
+            }
+        }
     }
 
     fn merge(&self, acc: &mut [A], other: &[A]) {
