@@ -9,13 +9,16 @@ found to a page (docs/performance.md).
     target/peers/bin/python benches/versus.py --nets             # whole models too; these need
                                                                  # torch torchvision transformers
     target/peers/bin/python benches/versus.py --only gather mm_ --rounds 3
+    target/peers/bin/python benches/versus.py --turns 100        # a machine that others use
     target/peers/bin/python benches/versus.py --render target/versus/raw.jsonl   # the page alone
 
 Models are made in target/versus once. All engines evaluate in f32 on the same number of threads.
 A round is some evaluations of one engine, then of the next, and last what the machine can do at most
-with as many bytes or multiplications; the figure of each is the median of its rounds' medians. Raw
-figures are appended to a file of JSON lines: where a case was measured twice, its last figures are
-shown."""
+with as many bytes or multiplications; the figure of each is the median of its rounds' medians. Where the
+speed of the machine changes within seconds, `--turns` has the engines take short turns, and keeps
+the median of the ratios of neighbouring turns: these agree within a few per cent from run to run
+where medians of rounds are apart by half. Raw figures are appended to a file of JSON lines: where a
+case was measured twice, its last figures are shown."""
 
 import argparse
 import datetime
@@ -38,6 +41,8 @@ ENGINES = ("ovir", "openvino", "onnxruntime")
 LIMIT = "limit"
 # Microseconds in which an engine is brought to speed before a round that counts.
 WARM_UP_US = 15_000
+# How long a turn is, if these are short.
+TURN_MS = 2
 # CPUs that others may use during a round that counts, if there are rounds without.
 MOST_BUSY = 0.3
 
@@ -220,6 +225,33 @@ def difference(ours, theirs):
     return worst
 
 
+def by_rounds(workers, results, options):
+    """Rounds, each after a while of warming up."""
+    for turn in range(options.rounds):
+        first = turn % max(len(workers), 1)
+        for worker in workers[first:] + workers[:first]:
+            time.sleep(0.01)
+            results[worker.engine]["rounds"].append(worker.round())
+
+
+def by_turns(workers, results, options):
+    """Short turns, and the medians of our time divided by that of the others in the same turn."""
+    for worker in workers:
+        worker.run(worker.warm_up)
+    for turn in range(options.turns):
+        first = turn % max(len(workers), 1)
+        for worker in workers[first:] + workers[:first]:
+            # During its turn alone: threads of others may still be awake, and wait for work.
+            worker.prioritize(True)
+            results[worker.engine]["rounds"].append(worker.run(worker.count))
+            worker.prioritize(False)
+    ours = results.get("ovir", {}).get("rounds")
+    for result in results.values():
+        if ours and "rounds" in result:
+            both = zip(ours, result["rounds"])
+            result["ratio"] = statistics.median(a / b for (a, *_), (b, *_) in both)
+
+
 def warm(case, threads, options):
     """Evaluations again and again, all engines in turn."""
     workers, results, found = [], {}, {}
@@ -233,29 +265,28 @@ def warm(case, threads, options):
                 worker = Worker(engine, command(engine, options) + arguments, options)
                 workers.append(worker)
                 found[engine] = worker.outputs(os.path.join(options.folder, "outputs", engine))
-                worker.calibrate(options.milliseconds)
+                worker.calibrate(TURN_MS if options.turns else options.milliseconds)
                 results[engine] = {"rounds": []}
             except (RuntimeError, BrokenPipeError) as error:
                 results[engine] = {"error": str(error)}
         if serves := limit(case, threads, options):
             worker = Worker(LIMIT, serves, options)
             workers.append(worker)
-            worker.calibrate(options.milliseconds)
+            worker.calibrate(TURN_MS if options.turns else options.milliseconds)
             results[LIMIT] = {"rounds": [], "work": float(worker.work[0])}
         alive = [worker for worker in workers if "rounds" in results[worker.engine]]
-        for turn in range(options.rounds):
-            first = turn % max(len(alive), 1)
-            for worker in alive[first:] + alive[:first]:
-                time.sleep(0.01)
-                results[worker.engine]["rounds"].append(worker.round())
+        take = by_turns if options.turns else by_rounds
+        take(alive, results, options)
     finally:
         for worker in workers:
             worker.close()
     for engine, result in results.items():
         if "rounds" in result:
             calm = [each for each, _, others in result["rounds"] if others < MOST_BUSY]
-            result["calm"] = len(calm) >= min(3, options.rounds)
-            times = calm if result["calm"] else [each for each, *_ in result["rounds"]]
+            # Nobody can tell who used the machine during a short turn.
+            enough = len(calm) >= min(3, options.rounds)
+            result["calm"] = enough or options.turns > 0
+            times = calm if enough and not options.turns else [x for x, *_ in result["rounds"]]
             result["us"] = statistics.median(times)
             result["least_us"] = min(least for _, least, _ in result["rounds"])
             if engine in found and engine != "ovir" and "ovir" in found:
@@ -345,6 +376,7 @@ def machine(options):
         "onnxruntime": onnxruntime.__version__,
         "python": platform.python_version(),
         "rounds": options.rounds,
+        "turns": options.turns,
         "probes": probes,
     }
 
@@ -385,6 +417,7 @@ def arguments():
     add("--threads", default="1,2", help="numbers of threads, with commas between")
     add("--rounds", type=int, default=7, help="rounds of a case; 0: none")
     add("--milliseconds", type=float, default=150, help="how long a round is")
+    add("--turns", type=int, default=0, help=f"short turns of {TURN_MS} ms instead of rounds")
     add("--cold-rounds", type=int, default=3, help="new processes a model; 0: none")
     add("--cold-only", default="", metavar="PARTS", help="cases of which new processes are timed")
     add("--realtime", action="store_true", help="real-time priority in rounds (needs the right)")
@@ -416,7 +449,7 @@ def main():
         for case in cases(options):
             name = os.path.basename(case)
             for threads in options.threads:
-                if options.rounds:
+                if options.rounds or options.turns:
                     say(options, case, threads, "warm", warm(case, threads, options))
                 # A process of its own for each result is worth it for whole models only.
                 whole = any(part in name for part in parts) or page.group(name) == "whole models"

@@ -42,7 +42,8 @@ METHOD = """\
 Each figure is the median of rounds, each the median of many evaluations of a request that is used again, with inputs that
 are bound once; the engines' rounds take turns. The peers are driven through their Python packages, with bound memory: that
 adds some 4 µs to a call of OpenVINO and 1 µs to one of onnxruntime, which matters to the small calls alone. A `~` marks
-figures from rounds in which other programs were busy on the machine.
+figures from rounds in which other programs were busy on the machine. Where the machine's speed changed too fast for that, the
+engines took short turns, and a ratio is the median of those of neighbouring turns.
 """
 
 
@@ -67,6 +68,14 @@ def table(titles, rows):
     return lines + [""]
 
 
+def ratio(engines, peer):
+    """Our time divided by theirs: the median of short turns, if there were such."""
+    if "ratio" in engines.get(peer, {}):
+        return engines[peer]["ratio"]
+    ours, theirs = (engines.get(name, {}).get("us") for name in ("ovir", peer))
+    return ours / theirs if ours and theirs else None
+
+
 class Figures:
     """Records of raw files; later ones replace earlier ones of the same case."""
 
@@ -86,8 +95,7 @@ class Figures:
         self.threads = sorted({threads for _, threads in self.warm})
 
     def ratio(self, record, peer):
-        ours, theirs = (record["engines"].get(name, {}).get("us") for name in ("ovir", peer))
-        return ours / theirs if ours and theirs else None
+        return ratio(record["engines"], peer)
 
     def in_group(self, title, threads):
         found = [r for (name, t), r in self.warm.items() if t == threads and group(name) == title]
@@ -103,6 +111,7 @@ def machine(figures):
     if not facts:
         return []
     probes = facts["probes"]
+    turns = f"{facts['turns']} short turns" if facts.get("turns") else f"{facts['rounds']} rounds"
     rows = [
         ["processor", f"{facts['cpu']}, {facts['cpus']} CPUs"],
         ["vectors", f"{probes[0]['lanes']} numbers of f32"],
@@ -111,7 +120,7 @@ def machine(figures):
         ["ovir", f"commit {facts['commit']}"],
         ["OpenVINO", facts["openvino"].partition("-releases")[0]],
         ["onnxruntime", f"{facts['onnxruntime']} (Python {facts['python']})"],
-        ["date", f"{facts['date']}, {facts['rounds']} rounds"],
+        ["date", f"{facts['date']}, {turns}"],
     ]
     lines = ["## Machine and versions", "", "| | |", "|---|---|"]
     lines += [f"| {name} | {value} |" for name, value in rows] + [""]
@@ -196,7 +205,8 @@ def share(record):
     if "us" not in ours or "us" not in limit:
         return ["–"] * 3
     work, unit = (record["flops"], "GFLOP/s") if "flops" in record else (record["bytes"], "GB/s")
-    shares = [work / ours[us] / (limit["work"] / limit[us]) for us in ("us", "least_us")]
+    ratios = (ratio(record["engines"], "limit"), ours["least_us"] / limit["least_us"])
+    shares = [work / limit["work"] / each for each in ratios]
     return [f"{short(work / ours['us'] / 1e3)} {unit}", *(f"{share:.0%}" for share in shares)]
 
 
