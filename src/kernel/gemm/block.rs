@@ -247,20 +247,12 @@ impl<'c, T: Lanes> Tiles<'_, '_, 'c, T> {
                 let done = match size / T::lanes::<S>() {
                     3 if const { many_registers::<S>() } && width == size => {
                         let (tile, rows) = self.tile(0, j, &next);
-                        apart(
-                            simd,
-                            #[inline(always)]
-                            || tile.of_lines::<S, 3>(simd, rows, by_line(lines), panel),
-                        );
+                        tile.of_lines::<S, 3>(simd, rows, by_line(lines), panel);
                         true
                     }
                     2 if width == size => {
                         let (tile, rows) = self.tile(0, j, &next);
-                        apart(
-                            simd,
-                            #[inline(always)]
-                            || tile.of_lines::<S, 2>(simd, rows, by_line(lines), panel),
-                        );
+                        tile.of_lines::<S, 2>(simd, rows, by_line(lines), panel);
                         true
                     }
                     _ => {
@@ -276,16 +268,10 @@ impl<'c, T: Lanes> Tiles<'_, '_, 'c, T> {
                 let next = self.next::<S>((&[], 0), &[]);
                 let (tile, rows) = self.tile(0, j, &next);
                 match size / T::lanes::<S>() {
-                    2 => apart(
-                        simd,
-                        #[inline(always)]
-                        || tile.of_lines::<S, 2>(simd, rows, pieces.terms::<S, 2>(simd), panel),
-                    ),
-                    _ if const { many_registers::<S>() } => apart(
-                        simd,
-                        #[inline(always)]
-                        || tile.of_lines::<S, 3>(simd, rows, pieces.terms::<S, 3>(simd), panel),
-                    ),
+                    2 => tile.of_lines::<S, 2>(simd, rows, pieces.terms::<S, 2>(simd), panel),
+                    _ if const { many_registers::<S>() } => {
+                        tile.of_lines::<S, 3>(simd, rows, pieces.terms::<S, 3>(simd), panel);
+                    }
                     _ => {}
                 }
                 (true, (&[], 0))

@@ -3,7 +3,7 @@
 use pulp::Simd;
 
 use super::ahead::{Ahead, TERMS, soon};
-use super::lanes::Lanes;
+use super::lanes::{Lanes, apart};
 use super::size::{many_registers, rows};
 use super::target::{Target, put_whole, write};
 use super::terms::{add_term, add_terms, sums_of_few};
@@ -43,7 +43,11 @@ impl<'t, T: Lanes> Tile<'_, 't, '_, T> {
         terms: impl Iterator<Item = [T::Vector<S>; N]>,
         panel: &mut [T],
     ) {
-        rows!(S, rows, R => self.lines::<S, R, N>(simd, terms, panel));
+        apart(
+            simd,
+            #[inline(always)]
+            || rows!(S, rows, R => self.lines::<S, R, N>(simd, terms, panel)),
+        );
     }
 
     /// A tile of `R` rows and up to `N` of the vectors that a panel has for each term.
