@@ -225,28 +225,31 @@ def difference(ours, theirs):
     return worst
 
 
+def in_turn(workers, count):
+    """All of them as often, each time beginning with another one."""
+    for turn in range(count):
+        first = turn % max(len(workers), 1)
+        yield from workers[first:] + workers[:first]
+
+
 def by_rounds(workers, results, options):
     """Rounds, each after a while of warming up."""
-    for turn in range(options.rounds):
-        first = turn % max(len(workers), 1)
-        for worker in workers[first:] + workers[:first]:
-            time.sleep(0.01)
-            results[worker.engine]["rounds"].append(worker.round())
+    for worker in in_turn(workers, options.rounds):
+        time.sleep(0.01)
+        results[worker.engine]["rounds"].append(worker.round())
 
 
 def by_turns(workers, results, options):
     """Short turns, and the medians of our time divided by that of the others in the same turn."""
     for worker in workers:
         worker.run(worker.warm_up)
-    for turn in range(options.turns):
-        first = turn % max(len(workers), 1)
-        for worker in workers[first:] + workers[:first]:
-            # During its turn alone: threads of others may still be awake, and wait for work.
-            worker.prioritize(True)
-            # Its caches were those of the others.
-            worker.run(1)
-            results[worker.engine]["rounds"].append(worker.run(worker.count))
-            worker.prioritize(False)
+    for worker in in_turn(workers, options.turns):
+        # During its turn alone: threads of others may still be awake, and wait for work.
+        worker.prioritize(True)
+        # Its caches were those of the others.
+        worker.run(1)
+        results[worker.engine]["rounds"].append(worker.run(worker.count))
+        worker.prioritize(False)
     ours = results.get("ovir", {}).get("rounds")
     for result in results.values():
         if ours and "rounds" in result:
@@ -267,14 +270,14 @@ def warm(case, threads, options):
                 worker = Worker(engine, command(engine, options) + arguments, options)
                 workers.append(worker)
                 found[engine] = worker.outputs(os.path.join(options.folder, "outputs", engine))
-                worker.calibrate(TURN_MS if options.turns else options.milliseconds)
+                worker.calibrate(options.milliseconds)
                 results[engine] = {"rounds": []}
             except (RuntimeError, BrokenPipeError) as error:
                 results[engine] = {"error": str(error)}
         if serves := limit(case, threads, options):
             worker = Worker(LIMIT, serves, options)
             workers.append(worker)
-            worker.calibrate(TURN_MS if options.turns else options.milliseconds)
+            worker.calibrate(options.milliseconds)
             results[LIMIT] = {"rounds": [], "work": float(worker.work[0])}
         alive = [worker for worker in workers if "rounds" in results[worker.engine]]
         take = by_turns if options.turns else by_rounds
@@ -430,6 +433,8 @@ def arguments():
     add("--probe", default=os.path.join(examples, "probe"), help="the example's binary")
     options = parser.parse_args()
     options.engines = options.engines.split(",")
+    if options.turns:
+        options.milliseconds = TURN_MS
     options.threads = [int(word) for word in options.threads.split(",")]
     options.folder = os.path.join(target, "versus")
     options.raw = options.raw or os.path.join(options.folder, "raw.jsonl")

@@ -191,7 +191,7 @@ impl<const WAY: u8> OnCodes for Write<'_, WAY> {
     fn run<C: Known, S: Simd>(self, simd: S, code: C) {
         let Self { lines, out } = self;
         if const { !C::CODE.comes(WAY) } {
-            debug_assert!(false, "no codes of this type are made so");
+            debug_assert!(false, "{:?}, way {WAY}", C::CODE);
             return;
         }
         let (zero, scale) = (lines.zero(simd), lines.scale(simd));
@@ -224,7 +224,7 @@ impl<const R: usize, const P: usize, const WAY: u8> OnCodes for Rows<'_, '_, R, 
         let Self(mut few) = self;
         // More rows than four are for some vectors only: no other loop is compiled.
         if const { !fits::<C, S>(R, WAY) } {
-            debug_assert!(false, "{R} rows with {} registers", S::REGISTER_COUNT);
+            debug_assert!(false, "{R} rows of {:?}, way {WAY}", C::CODE);
             return;
         }
         let (mut start, end) = (few.columns.start, few.columns.end);
@@ -262,7 +262,7 @@ impl<const WAY: u8> OnCodes for Eight<'_, '_, WAY> {
     fn run<C: Known, S: Simd>(self, simd: S, code: C) {
         let Self(mut few) = self;
         if const { height::<S>() != 6 || !C::CODE.comes(WAY) } {
-            debug_assert!(false, "the registers of AVX2");
+            debug_assert!(false, "eight rows of {:?}, way {WAY}", C::CODE);
             return;
         }
         for start in few.columns.clone().step_by(few.b.width) {
