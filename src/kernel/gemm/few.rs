@@ -12,8 +12,9 @@ use crate::kernel::scratch::with_scratch;
 use crate::kernel::simd::prefetch;
 use crate::tensor::LINE;
 
-/// Sums that stay in the nearest cache.
-const SUMS: usize = 4096;
+/// Sums that stay in the nearest cache, if there are many registers: such processors have 48 KiB of it, or a second one
+/// that gives a line a cycle. Others add half as many.
+const SUMS: usize = 8192;
 
 /// Elements up to which a matrix is in a near cache.
 const NEAR: usize = 1 << 13;
@@ -27,8 +28,10 @@ const MOST_ROWS: usize = 8;
 /// Lines that are added at a time.
 const LINES: usize = 8;
 
-/// And at most, where they lie in different places of the nearest cache: it has eight of each, or a few more.
-const MOST_LINES: usize = 16;
+/// And at most, where they lie in different places of the nearest cache, which has eight of each, or a few more. So many
+/// for seven rows and more: sums are read and written once for all of them. Memory gives fewer lines faster, and these
+/// are half as many for fewer rows or few registers.
+const MOST_LINES: usize = 32;
 
 /// Lines so many bytes from each other, or a multiple of these, lie in the same places.
 const SAME_PLACE: usize = 4096;
@@ -115,9 +118,14 @@ impl<T: Lanes> Few<'_, '_, '_, T> {
         let (k, lanes) = (self.b.rows, T::lanes::<S>());
         let bytes = self.b.row_stride.wrapping_mul(size_of::<T>());
         let spread = !bytes.is_multiple_of(SAME_PLACE);
-        let some = if R > 1 && spread { MOST_LINES } else { LINES };
+        let many = const { many_registers::<S>() };
+        let some = match R > 1 && spread {
+            true if many && R > 6 => MOST_LINES,
+            true => MOST_LINES / 2,
+            false => LINES,
+        };
         // As long a piece of each line as there can be.
-        let most = SUMS / R / lanes * lanes;
+        let most = if many { SUMS } else { SUMS / 2 } / R / lanes * lanes;
         for start in self.columns.clone().step_by(most) {
             let columns = start..self.columns.end.min(start + most);
             let count = columns.len().div_ceil(lanes);
@@ -130,18 +138,30 @@ impl<T: Lanes> Few<'_, '_, '_, T> {
                     sums if R == 1 && lines.len() == LINES => {
                         self.lines_for_one(simd, i, first, columns.clone(), sums);
                     }
-                    _ => self.lines(simd, i, lines, columns.clone(), sums),
+                    // Nothing else takes registers there.
+                    _ => apart(
+                        simd,
+                        #[inline(always)]
+                        || self.lines(simd, i, lines, columns.clone(), sums),
+                    ),
                 }
             }
             let at = columns.start - self.columns.start..columns.end - self.columns.start;
             for r in 0..R {
-                let out = self.target.row(i + r, at.clone());
-                for (out, sums) in out.chunks_mut(lanes).zip(sums.iter()) {
-                    let sum = match self.add {
-                        true => T::add_vectors(simd, T::load(simd, out), sums[r]),
+                let (out, rest) = T::vectors_mut::<S>(self.target.row(i + r, at.clone()));
+                let mut sums = sums.iter();
+                for (out, sums) in out.iter_mut().zip(&mut sums) {
+                    *out = match self.add {
+                        true => T::add_vectors(simd, *out, sums[r]),
                         false => sums[r],
                     };
-                    T::store(simd, out, sum);
+                }
+                if let Some(sums) = sums.next() {
+                    let sum = match self.add {
+                        true => T::add_vectors(simd, T::load(simd, rest), sums[r]),
+                        false => sums[r],
+                    };
+                    T::store(simd, rest, sum);
                 }
             }
         }
