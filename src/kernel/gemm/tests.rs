@@ -72,11 +72,11 @@ fn few_rows_and_columns() {
 }
 
 /// Each number of rows that has a loop of its own, by lines that lie in different places of the nearest cache and
-/// in the same, with rests of terms, and of columns.
+/// in the same, with rests of terms, and of columns, some more than are added in one piece.
 #[test]
 fn few_rows_by_lines() {
     for m in 1..=8 {
-        for n in [69, 512, 1024] {
+        for n in [69, 512, 1024, 1100] {
             check_every_way([m, 37, n], [m % 2 == 0, false], m % 3 == 0);
         }
     }
