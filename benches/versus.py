@@ -408,6 +408,13 @@ def cases(options):
                 yield case
 
 
+def count(text):
+    """How many times, from the command line."""
+    if (number := int(text)) < 0:
+        raise argparse.ArgumentTypeError(f"{text} is less than zero")
+    return number
+
+
 def arguments():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -420,10 +427,10 @@ def arguments():
     add("--only", nargs="+", default=[], metavar="PART", help="cases whose names have a part")
     add("--engines", default=",".join(ENGINES), help="which, with commas between")
     add("--threads", default="1,2", help="numbers of threads, with commas between")
-    add("--rounds", type=int, default=7, help="rounds of a case; 0: none")
+    add("--rounds", type=count, default=7, help="rounds of a case; 0: none")
     add("--milliseconds", type=float, default=150, help="how long a round is")
-    add("--turns", type=int, default=0, help=f"short turns of {TURN_MS} ms instead of rounds")
-    add("--cold-rounds", type=int, default=3, help="new processes a model; 0: none")
+    add("--turns", type=count, default=0, help=f"short turns of {TURN_MS} ms instead of rounds")
+    add("--cold-rounds", type=count, default=3, help="new processes a model; 0: none")
     add("--cold-only", default="", metavar="PARTS", help="cases of which new processes are timed")
     add("--realtime", action="store_true", help="real-time priority in rounds (needs the right)")
     add("--raw", metavar="FILE", help="raw figures [target/versus/raw.jsonl]")

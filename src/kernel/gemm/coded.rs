@@ -10,7 +10,7 @@ use super::lanes::Lanes;
 use super::rounding::{Split, to_half, to_normal_half};
 use super::size::height;
 use super::target::{Target, write};
-use super::widen::{Converted, Known, read};
+use super::widen::{Code, Converted, Known, read};
 use crate::kernel::simd::Converting;
 
 /// An operation, and how the elements it reads are stored.
@@ -191,8 +191,7 @@ impl<const WAY: u8> OnCodes for Write<'_, WAY> {
     fn run<C: Known, S: Simd>(self, simd: S, code: C) {
         let Self { lines, out } = self;
         if const { !C::CODE.comes(WAY) } {
-            debug_assert!(false, "{:?}, way {WAY}", C::CODE);
-            return;
+            no_loop(C::CODE, WAY);
         }
         let (zero, scale) = (lines.zero(simd), lines.scale(simd));
         let out = S::as_mut_simd_f32s(out).0.as_chunks_mut::<2>().0;
@@ -224,8 +223,7 @@ impl<const R: usize, const P: usize, const WAY: u8> OnCodes for Rows<'_, '_, R, 
         let Self(mut few) = self;
         // More rows than four are for some vectors only: no other loop is compiled.
         if const { !fits::<C, S>(R, WAY) } {
-            debug_assert!(false, "{R} rows of {:?}, way {WAY}", C::CODE);
-            return;
+            no_loop(C::CODE, WAY);
         }
         let (mut start, end) = (few.columns.start, few.columns.end);
         while start < end {
@@ -238,6 +236,12 @@ impl<const R: usize, const P: usize, const WAY: u8> OnCodes for Rows<'_, '_, R, 
             }
         }
     }
+}
+
+/// Who asks has made sure that there is a loop: to leave the result as it was would be a wrong answer.
+#[cold]
+fn no_loop(code: Code, way: u8) -> ! {
+    unreachable!("no loop is compiled for so many rows of {code:?}, way {way}")
 }
 
 /// Whether there is a loop for so many rows of such codes with these vectors.
@@ -262,8 +266,7 @@ impl<const WAY: u8> OnCodes for Eight<'_, '_, WAY> {
     fn run<C: Known, S: Simd>(self, simd: S, code: C) {
         let Self(mut few) = self;
         if const { height::<S>() != 6 || !C::CODE.comes(WAY) } {
-            debug_assert!(false, "eight rows of {:?}, way {WAY}", C::CODE);
-            return;
+            no_loop(C::CODE, WAY);
         }
         for start in few.columns.clone().step_by(few.b.width) {
             few.vector::<C, S, 0, WAY>(simd, code, start);

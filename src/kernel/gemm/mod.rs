@@ -21,6 +21,7 @@ mod rounding;
 mod series;
 mod size;
 mod slim;
+mod some_lines;
 mod target;
 mod terms;
 #[cfg(test)]
