@@ -154,7 +154,9 @@ fn exponentials<T: Real>(from: Option<&[T]>, line: &mut [T], max: T) -> T {
     let (blocks, rest) = line.as_chunks_mut();
     if let Some((from, others)) = from.map(<[T]>::as_chunks) {
         for (block, from) in blocks.iter_mut().zip(from) {
-            add(block, from);
+            // Of a copy the compiler knows that it is not written to: the sums stay in registers.
+            let from = *from;
+            add(block, &from);
         }
         for (out, &x) in rest.iter_mut().zip(others) {
             *out = power(x);
@@ -241,15 +243,16 @@ fn weigh<T: Real>(from: Option<&[T]>, line: &mut [T], other: Option<T>, small: S
     let max = other.map_or(max, |other| larger(max, other));
     let sum = exponentials(from, line, max);
     let other = other.map_or(T::zero(), |other| math::exp_share(other - max));
-    divide(line, T::one() / (sum + other), small);
+    divide(line, sum + other, small);
 }
 
-/// Multiplies what [`exponentials`] gave by a share.
+/// Divides what [`exponentials`] gave by their sum, at least one: multiplies by its reciprocal.
 #[inline(always)]
-fn divide<T: Real>(line: &mut [T], share: T, small: Small) {
+fn divide<T: Real>(line: &mut [T], total: T, small: Small) {
+    let share = T::one() / total;
     // Where multiplying would round to zero, and take long to find out, there is no need to: half the least
     // number there is has a half of epsilon of the least normal one.
-    let least = T::min_positive_value() / share;
+    let least = T::min_positive_value() * total;
     let least = match small {
         Small::Kept => least * (T::epsilon() / T::of(2.0)),
         Small::Zero => least,
@@ -285,12 +288,12 @@ fn long_line<T: Real>(line: &mut [T], kind: Kind) {
     });
     parts.collect_into_vec(&mut sums);
     let total = sum(&sums);
-    let (share, log) = (T::one() / total, math::ln(total));
+    let log = math::ln(total);
     line.par_chunks_mut(PART).share(|part| {
         vectorize_mut(
             #[inline(always)]
             || match kind {
-                Kind::Softmax => divide(part, share, Small::Kept),
+                Kind::Softmax => divide(part, total, Small::Kept),
                 Kind::Log => part.iter_mut().for_each(|x| *x -= log),
             },
         );
