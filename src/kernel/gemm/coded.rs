@@ -241,7 +241,7 @@ impl<const R: usize, const P: usize, const WAY: u8> OnCodes for Rows<'_, '_, R, 
 /// Who asks has made sure that there is a loop: to leave the result as it was would be a wrong answer.
 #[cold]
 fn no_loop(code: Code, way: u8) -> ! {
-    unreachable!("no loop is compiled for so many rows of {code:?}, way {way}")
+    unreachable!("no such loop is compiled for {code:?}, way {way}")
 }
 
 /// Whether there is a loop for so many rows of such codes with these vectors.

@@ -23,8 +23,8 @@ pub(crate) fn dispatch<F: WithSimd>(arch: Arch, op: F) -> F::Output {
 }
 
 /// Calls a function that is compiled for the vectors of its caller, but apart from that: the compiler takes more than
-/// twice as long for a function of twice as many loops. `f` should do enough to be worth a call, and be marked
-/// `#[inline(always)]`.
+/// twice as long for a function of twice as many loops, and keeps in memory what registers do not suffice for in all of
+/// them. `f` should do enough to be worth a call, and be marked `#[inline(always)]`.
 #[inline(always)]
 pub(super) fn apart<S: Simd, R>(simd: S, f: impl FnOnce() -> R) -> R {
     struct Apart<F>(F);
