@@ -1,5 +1,10 @@
 //! Single elements at many positions.
 
+use pulp::NullaryFnOnce;
+
+use super::moving::Word;
+use super::simd::{GATHERED, Gathers};
+
 /// A type of indices.
 pub(crate) trait Index: Copy {
     /// The same index; what is above all others is below zero.
@@ -29,12 +34,57 @@ impl Index for usize {
 
 /// Writes the elements of `block` at indices to which `wrap` is added if they are negative; zeros for
 /// those out of range.
-pub(crate) fn pick_each<T: Clone + Default, I: Index>(
-    block: &[T],
-    indices: &[I],
+pub(crate) fn pick_each<T: Word, I: Index>(block: &[T], indices: &[I], wrap: u64, out: &mut [T]) {
+    if out.len() >= FEW && size_of_val(block) <= CACHED {
+        let words = T::gathered(block).zip(T::gathered_mut(out));
+        if let Some(((block, out), simd)) = words.zip(Gathers::preferred()) {
+            return simd.call(Together {
+                simd,
+                block,
+                indices,
+                wrap,
+                out,
+            });
+        }
+    }
+    one_by_one(block, indices, wrap, out);
+}
+
+/// Fewer elements are picked before instructions for several are prepared.
+const FEW: usize = 2 * GATHERED;
+
+/// Bytes of a table that caches near the core hold, at most. From one that is larger, several elements at a time come as
+/// soon as one after another, or a tenth later.
+const CACHED: usize = 8 << 20;
+
+/// Elements picked by instructions for several.
+struct Together<'a, I> {
+    simd: Gathers,
+    block: &'a [u32],
+    indices: &'a [I],
     wrap: u64,
-    out: &mut [T],
-) {
+    out: &'a mut [u32],
+}
+
+impl<I: Index> NullaryFnOnce for Together<'_, I> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let (outs, last) = self.out.as_chunks_mut::<GATHERED>();
+        let (indices, rest) = self.indices.as_chunks::<GATHERED>();
+        for (out, indices) in outs.iter_mut().zip(indices) {
+            let mut signed = [0; GATHERED];
+            for (signed, &index) in signed.iter_mut().zip(indices) {
+                *signed = index.signed();
+            }
+            *out = self.simd.pick(self.block, signed, self.wrap);
+        }
+        one_by_one(self.block, rest, self.wrap, last);
+    }
+}
+
+fn one_by_one<T: Word, I: Index>(block: &[T], indices: &[I], wrap: u64, out: &mut [T]) {
     for (out, indices) in out.chunks_mut(TOGETHER).zip(indices.chunks(TOGETHER)) {
         if all_inside(block, indices, out).is_some() {
             continue;
@@ -52,8 +102,7 @@ pub(crate) fn pick_each<T: Clone + Default, I: Index>(
 /// elements before it written.
 ///
 /// A processor waits for as many elements at a time as it holds instructions of this loop. There are so
-/// few for each that it is faster, from tables in each of the caches and in memory, than one instruction
-/// for sixteen elements (AVX-512 on Ice Lake).
+/// few for each that most have no faster way ([`Gathers::preferred`]).
 #[inline(always)]
 fn all_inside<T: Clone, I: Index>(block: &[T], indices: &[I], out: &mut [T]) -> Option<()> {
     for (out, index) in out.iter_mut().zip(indices) {
@@ -73,6 +122,7 @@ const TOGETHER: usize = 64;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tensor::simd::machines;
 
     fn check<I: Index>(block: &[u32], indices: &[I], wrap: usize) {
         let expected: Vec<u32> = indices
@@ -87,6 +137,19 @@ mod tests {
         let mut out = vec![9; indices.len()];
         pick_each(block, indices, wrap as u64, &mut out);
         assert_eq!(out, expected);
+
+        // Also on machines where one by one is preferred.
+        for simd in machines().into_iter().filter_map(Gathers::of) {
+            let mut out = vec![9; indices.len()];
+            simd.call(Together {
+                simd,
+                block,
+                indices,
+                wrap: wrap as u64,
+                out: &mut out,
+            });
+            assert_eq!(out, expected);
+        }
     }
 
     #[test]

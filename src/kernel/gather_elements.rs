@@ -2,8 +2,10 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::gather::{BLOCK, OUTSIDE, positions};
+use super::elements::pick_each;
+use super::gather::{BLOCK, OUTSIDE, outside_of, positions};
 use super::moving::{Mover, Word, for_rows};
+use super::simd::vectorize_mut;
 use crate::op::OpError;
 use crate::tensor::Tensor;
 
@@ -39,34 +41,51 @@ impl<'a> GatherElements<'a> {
     /// The elements from `first` on.
     fn elements<T: Word>(&self, data: &[T], first: usize, out: &mut [T]) {
         let (slab, line) = (self.axis * self.inner, self.count * self.inner);
-        // Along a run the place in the data goes on by `step`.
-        let (run, step) = if self.inner == 1 {
-            (self.count, 0)
-        } else {
-            (self.inner, 1)
-        };
         let mut some = [0; BLOCK];
         for (k, out) in out.chunks_mut(BLOCK).enumerate() {
             let start = first + k * BLOCK;
             let some = &mut some[..out.len()];
             positions(self.indices, self.axis, false, start, some);
-            if let Some(bad) = some.iter().position(|&position| position == OUTSIDE) {
+            if let Some(bad) = outside_of(some) {
                 self.outside.fetch_min(start + bad, Ordering::Relaxed);
                 return;
             }
             let mut done = 0;
             while done < out.len() {
                 let at = start + done;
-                let n = (run - at % run).min(out.len() - done);
+                let n = (line - at % line).min(out.len() - done);
                 let block = &data[at / line * slab..][..slab];
-                let mut place = at % run * step;
-                for (out, &position) in out[done..done + n].iter_mut().zip(&some[done..]) {
-                    *out = block[position * self.inner + place].clone();
-                    place += step;
+                let (out, places) = (&mut out[done..done + n], &mut some[done..done + n]);
+                if self.inner > 1 {
+                    self.places(at, places);
                 }
+                pick_each(block, places, 0, out);
                 done += n;
             }
         }
+    }
+
+    /// Makes places in the data of positions along the axis, of the elements from the `first` on.
+    fn places(&self, first: usize, positions: &mut [usize]) {
+        let inner = self.inner;
+        vectorize_mut(
+            #[inline(always)]
+            || {
+                let (mut rest, mut start) = (&mut *positions, first % inner);
+                while !rest.is_empty() {
+                    let count = (inner - start).min(rest.len());
+                    let (now, later) = rest.split_at_mut(count);
+                    for (i, position) in now.iter_mut().enumerate() {
+                        // No place is past the data's end.
+                        *position = position
+                            .wrapping_mul(inner)
+                            .wrapping_add(start)
+                            .wrapping_add(i);
+                    }
+                    (rest, start) = (later, 0);
+                }
+            },
+        );
     }
 }
 

@@ -12,11 +12,31 @@ use crate::op::{OpError, ensure};
 use crate::tensor::{ElementType, Few, Tensor, Text, pack};
 
 /// An element while it is moved. The default is zero (`false`, the empty string).
-pub(crate) trait Word: Clone + Default + Send + Sync + 'static {}
+pub(crate) trait Word: Clone + Default + Send + Sync + 'static {
+    /// The same elements if they are those of which instructions pick several.
+    fn gathered(_elements: &[Self]) -> Option<&[u32]> {
+        None
+    }
+
+    /// The same to be written.
+    fn gathered_mut(_elements: &mut [Self]) -> Option<&mut [u32]> {
+        None
+    }
+}
 
 impl Word for u8 {}
 impl Word for u16 {}
-impl Word for u32 {}
+
+impl Word for u32 {
+    fn gathered(elements: &[Self]) -> Option<&[u32]> {
+        Some(elements)
+    }
+
+    fn gathered_mut(elements: &mut [Self]) -> Option<&mut [u32]> {
+        Some(elements)
+    }
+}
+
 impl Word for u64 {}
 impl Word for u128 {}
 impl Word for Text {}

@@ -3,6 +3,10 @@
 use bytemuck::{cast, cast_slice, cast_slice_mut};
 use pulp::{Arch, Simd};
 
+mod gathers;
+
+pub(crate) use self::gathers::Gathers;
+pub(crate) use self::gathers::TOGETHER as GATHERED;
 use super::across::LANES;
 use crate::limits;
 use crate::tensor::LINE;
@@ -157,14 +161,24 @@ pub(crate) fn is_amd() -> bool {
     amd
 }
 
-/// Whether this is a processor of AMD since Zen 5, which have AVX-VNNI as well. They foresee rows and panels better than
-/// those before, and wait for more lines of the cache at a time.
+/// Whether this is a processor of AMD since Zen 5. They foresee rows and panels better than those before, and wait for
+/// more lines of the cache at a time.
 pub(crate) fn is_recent_amd() -> bool {
+    is_amd() && has_vnni()
+}
+
+/// Whether this is a processor of Intel since Sapphire Rapids, or another one that has what these have.
+pub(crate) fn is_recent_intel() -> bool {
+    !is_amd() && has_vnni()
+}
+
+/// AVX-VNNI came with the processors that these two functions tell from those before.
+fn has_vnni() -> bool {
     #[cfg(target_arch = "x86_64")]
-    let recent = is_amd() && std::arch::is_x86_feature_detected!("avxvnni");
+    let has = std::arch::is_x86_feature_detected!("avxvnni");
     #[cfg(not(target_arch = "x86_64"))]
-    let recent = false;
-    recent
+    let has = false;
+    has
 }
 
 /// Whether a loop over one sequence of elements is faster when they are asked for into the nearest cache ([`Near`]).
