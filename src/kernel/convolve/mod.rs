@@ -9,6 +9,7 @@ mod direct;
 mod laid;
 mod padded;
 mod parting;
+mod planes;
 mod same;
 pub(crate) mod single;
 mod twin;

@@ -2,15 +2,15 @@
 //! are as far from each other as the compiler knows, so that what lies under several rows of windows is found
 //! from one address. At a stride of two, a row is its even elements and then its odd ones.
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::Arch;
 use rayon::prelude::*;
 
+use super::Sizes;
 use super::depthwise::own_filters;
-use super::parting::Parting;
+use super::planes::Planes;
 use super::same::{self, Same};
 use super::twin;
-use super::{Sizes, load, store};
-use crate::kernel::gemm::{Lanes, dispatch};
+use crate::kernel::gemm::dispatch;
 use crate::kernel::phases::VECTOR;
 use crate::kernel::scratch::{Reused, or_refuse, try_resize};
 use crate::kernel::simd::arch;
@@ -45,9 +45,9 @@ const TALLEST: usize = 256;
 /// Planes below which threads would not have the same share of them.
 const FEWEST: usize = 8;
 
-/// Elements of a padded plane up to which the next one is laid out before it is convolved: what was just
-/// written is read late enough that it has left the processor's queue of stores.
-const EARLY: usize = 1 << 11;
+/// Elements of a padded plane up to which all of it is laid out at once. Of a larger one, what a few rows of windows read
+/// stays in the nearest cache.
+const SMALL_PLANE: usize = 1 << 11;
 
 /// Elements of output planes that are finished together, if planes are small.
 const TOGETHER: usize = 1 << 12;
@@ -171,9 +171,17 @@ impl Padded {
         known && same(self.y) && same(self.x)
     }
 
-    /// The rows of a padded plane, and one behind them of which a vector is read.
-    fn rows(&self) -> usize {
-        (self.y.output - 1) * self.y.stride + self.y.kernel + 1
+    /// The rows of windows for which rows are laid out at a time: a block, or all of a small plane.
+    pub(super) fn height(&self) -> usize {
+        match self.rows(self.y.output) * self.pitch <= SMALL_PLANE {
+            true => self.y.output,
+            false => self.block,
+        }
+    }
+
+    /// The rows that so many rows of windows read.
+    pub(super) fn rows(&self, windows: usize) -> usize {
+        (windows - 1) * self.y.stride + self.y.kernel
     }
 
     /// Convolves some planes, of which one has number `first`.
@@ -186,17 +194,17 @@ impl Padded {
         ready: Ready<'_>,
         scratch: &mut Vec<f32>,
     ) {
-        // All planes have the same padding, which stays zero.
-        let size = self.rows() * self.pitch + 2 * VECTOR;
-        let bands = if size <= EARLY { 2 } else { 1 };
+        // All rows have the same padding, which stays zero.
+        // Behind the last row is one of which a vector is read.
+        let size = (self.rows(self.height()) + 1) * self.pitch + 2 * VECTOR;
         // What is laid out begins behind the padding of a row, there at the beginning of a line of the cache.
         let (room, lead) = if self.same() {
             let planes = out.len() / (self.y.input * self.x.input);
             (same::room(data, first, planes, [self.y, self.x]), 0)
         } else if self.x.stride == 1 {
-            (bands * size, self.x.pad)
+            (2 * size, self.x.pad)
         } else {
-            (bands * size, 0)
+            (2 * size, 0)
         };
         let len = room + VECTOR;
         if scratch.len() < len && or_refuse(try_resize(scratch, len, 0.0)).is_none() {
@@ -230,9 +238,9 @@ pub(super) struct Work<'a> {
     /// All planes.
     pub(super) data: &'a [f32],
     pub(super) filters: &'a [f32],
-    /// One padded plane or two of so many elements; where planes are read in place, a copy of one.
+    /// Two bands of so many elements for rows that are laid out; where planes are read in place, a copy of one.
     pub(super) scratch: &'a mut [f32],
-    size: usize,
+    pub(super) size: usize,
     pub(super) out: &'a mut [f32],
     pub(super) ready: Ready<'a>,
 }
@@ -298,193 +306,6 @@ impl Work<'_> {
             (1, _) => dispatch(arch, Planes::<K, B, 1, WIDEST>(self)),
             (_, 64) => dispatch(arch, Planes::<K, B, 2, 64>(self)),
             _ => dispatch(arch, Planes::<K, B, 2, WIDEST>(self)),
-        }
-    }
-}
-
-/// Planes with rows `P` elements apart, of which `B` rows of windows of `K` by `K` elements, `N` apart, are
-/// computed at a time.
-struct Planes<'a, const K: usize, const B: usize, const N: usize, const P: usize>(Work<'a>);
-
-/// Copies a row. Behind one that is shorter than a vector come zeros.
-#[inline(always)]
-fn copy<S: Simd>(simd: S, from: &[f32], to: &mut [f32]) {
-    let Some(last) = from.len().checked_sub(S::F32_LANES) else {
-        return store(simd, to, 0, simd.partial_load_f32s(from));
-    };
-    for at in (0..last).step_by(S::F32_LANES) {
-        store(simd, to, at, load(simd, from, at));
-    }
-    // The last vector goes back to be full.
-    store(simd, to, last, load(simd, from, last));
-}
-
-/// The sums of a vector of windows of each of some rows, whose first element `band` begins with.
-#[inline(always)]
-fn sums<S: Simd, const K: usize, const B: usize, const N: usize, const P: usize>(
-    simd: S,
-    columns: usize,
-    band: &[f32],
-    filter: &[f32],
-) -> [S::f32s; B] {
-    let mut sums = [simd.splat_f32s(0.0); B];
-    // A number of columns that the compiler knows would be unrolled, for more sums than registers hold.
-    for tx in 0..columns {
-        // One check for all.
-        let band = &band[tx % N * (P / N) + tx / N..];
-        let band = &band[..const { ((B - 1) * N + K - 1) * P + VECTOR }];
-        add::<S, K, B, N, P, 0>(
-            simd,
-            band,
-            &filter[tx..],
-            #[inline(always)]
-            |band, at, _| Some(load(simd, band, at)),
-            &mut sums,
-        );
-        if N == 2 {
-            add::<S, K, B, N, P, 1>(
-                simd,
-                band,
-                &filter[tx..],
-                #[inline(always)]
-                |band, at, _| Some(load(simd, band, at)),
-                &mut sums,
-            );
-        }
-    }
-    sums
-}
-
-/// Adds a column of the products with every `N`th row from row `F` on. `load(band, place, row)` is a vector of a row,
-/// if that is none of zeros.
-#[inline(always)]
-pub(super) fn add<
-    S: Simd,
-    const K: usize,
-    const B: usize,
-    const N: usize,
-    const P: usize,
-    const F: usize,
->(
-    simd: S,
-    band: &[f32],
-    filter: &[f32],
-    load: impl Fn(&[f32], usize, usize) -> Option<S::f32s>,
-    sums: &mut [S::f32s; B],
-) {
-    let filter = &filter[..const { (K - 1) * K + 1 }];
-    let mut taps = [simd.splat_f32s(0.0); K];
-    let count = const { (K - F).div_ceil(N) };
-    for t in 0..count {
-        taps[t] = simd.splat_f32s(filter[(t * N + F) * K]);
-    }
-    // Rows as far from each other as there are taps have no sum in common: nearly all sums are added to before any is
-    // again, for each waits for itself.
-    for first in 0..count {
-        for step in 0..const { B.div_ceil((K - F).div_ceil(N)) + 1 } {
-            let row = first + step * count;
-            if row >= B + count - 1 {
-                continue;
-            }
-            let Some(x) = load(band, (row * N + F) * P, row * N + F) else {
-                continue;
-            };
-            for t in 0..count {
-                if row >= t && row - t < B {
-                    sums[row - t] = <f32 as Lanes>::mul_add(simd, taps[t], x, sums[row - t]);
-                }
-            }
-        }
-    }
-}
-
-impl<const K: usize, const B: usize, const N: usize, const P: usize> Planes<'_, K, B, N, P> {
-    /// Lays out the plane that `data` begins with.
-    #[inline(always)]
-    fn lay<S: Simd>(&self, simd: S, data: &[f32], band: &mut [f32]) {
-        let Padded { y, x, .. } = *self.0.padded;
-        let lines = band.get_mut(y.pad * P..).unwrap_or_default();
-        let lines = lines.as_chunks_mut::<P>().0.iter_mut().take(y.input);
-        if N == 1 {
-            for (line, row) in lines.zip(data.chunks_exact(x.input)) {
-                copy(simd, row, &mut line[x.pad..]);
-            }
-            return;
-        }
-        let (parting, half) = (Parting::new(simd, x.input), x.pad / 2);
-        for (i, line) in lines.enumerate() {
-            let (row, (even, odd)) = (&data[i * x.input..], line.split_at_mut(P / 2));
-            if x.pad.is_multiple_of(2) {
-                parting.copy(simd, row, &mut even[half..], &mut odd[half..]);
-            } else {
-                parting.copy(simd, row, &mut odd[half..], &mut even[half + 1..]);
-            }
-        }
-    }
-
-    /// Convolves a plane that was laid out. Behind the end of `out` nothing is written, behind that of the
-    /// plane what is to be written over.
-    #[inline(always)]
-    fn plane<S: Simd>(&self, simd: S, band: &[f32], filter: &[f32], out: &mut [f32]) {
-        let Padded { y, x, .. } = *self.0.padded;
-        let (width, lanes) = (x.output, S::F32_LANES);
-        for row in (0..y.output).step_by(B) {
-            // The last rows go back to be as many, as the last vector of a row.
-            let row = row.min(y.output - B);
-            let (band, out) = (&band[row * N * P..], &mut out[row * width..]);
-            let Some(last) = width.checked_sub(lanes) else {
-                let sums = sums::<S, K, B, N, P>(simd, x.kernel, band, filter);
-                for (i, sum) in sums.into_iter().enumerate() {
-                    match out[i * width..].split_at_mut_checked(lanes) {
-                        Some((out, _)) => store(simd, out, 0, sum),
-                        None => simd.partial_store_f32s(&mut out[i * width..][..width], sum),
-                    }
-                }
-                continue;
-            };
-            let out = &mut out[..B * width];
-            for at in (0..width).step_by(lanes) {
-                let at = at.min(last);
-                let sums = sums::<S, K, B, N, P>(simd, x.kernel, &band[at..], filter);
-                for (i, sum) in sums.into_iter().enumerate() {
-                    store(simd, out, i * width + at, sum);
-                }
-            }
-        }
-    }
-}
-
-impl<const K: usize, const B: usize, const N: usize, const P: usize> WithSimd
-    for Planes<'_, K, B, N, P>
-{
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(mut self, simd: S) {
-        let Padded { y, x, channels, .. } = *self.0.padded;
-        let (inputs, outputs) = (y.input * x.input, y.output * x.output);
-        let bands = std::mem::take(&mut self.0.scratch);
-        let out = std::mem::take(&mut self.0.out);
-        let (mut this, mut next) = bands.split_at_mut(self.0.size);
-        let early = !next.is_empty();
-        let data = &self.0.data[self.0.first * inputs..];
-        let count = out.len() / outputs;
-        if count > 0 {
-            self.lay(simd, data, this);
-        }
-        for i in 0..count {
-            let filter = &self.0.filters[(self.0.first + i) % channels * (K * K)..][..K * K];
-            let rest = &mut out[i * outputs..];
-            if early && i + 1 < count {
-                self.lay(simd, &data[(i + 1) * inputs..], next);
-            }
-            self.plane(simd, this, filter, rest);
-            self.0.ready.planes(out, i + 1);
-            if early {
-                std::mem::swap(&mut this, &mut next);
-            } else if i + 1 < count {
-                self.lay(simd, &data[(i + 1) * inputs..], this);
-            }
         }
     }
 }

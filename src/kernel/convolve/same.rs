@@ -7,7 +7,8 @@ use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
 
-use super::padded::{Work, add};
+use super::padded::Work;
+use super::planes::add;
 use super::twin::{self, Twin};
 use super::{load, store};
 use crate::kernel::phases::VECTOR;

@@ -22,6 +22,9 @@ pub(crate) const SHORT: usize = 160;
 /// with, or tiles beside each other.
 pub(super) const NEAR: usize = 1 << 14;
 
+/// Packed panels that a band has, at least.
+const FEWEST: usize = 3;
+
 /// One side of a product, packed: panels of a few rows (or columns), term after term.
 #[derive(Clone, Copy)]
 pub(super) struct Side<'a, T> {
@@ -132,8 +135,9 @@ impl<T: Lanes> WithSimd for Block<'_, '_, T> {
         let by_rows = terms <= SHORT
             && match strip {
                 Strip::Lines(..) => true,
-                // Few rows wait for panels from far away, which tiles above each other ask for.
-                Strip::Packed(..) => tiles.rows.len() > 2 * height,
+                // Few rows wait for panels from far away, which tiles above each other ask for. And where only
+                // one or two are near at a time, a band saves less than reading them again takes.
+                Strip::Packed(..) => tiles.rows.len() > 2 * height && FEWEST * terms * size <= NEAR,
                 Strip::Pieces(..) => false,
             };
         let across = match by_rows {

@@ -347,7 +347,7 @@ pub(super) fn copy<T: Copy>(from: &[T], to: &mut [T]) {
             }
         };
     }
-    known!(1 4 6 8 16 24 48);
+    known!(1 4 5 6 7 8 16 24 48);
 }
 
 /// Some rows of a matrix, which become a panel: the elements of a term stand side by side.
