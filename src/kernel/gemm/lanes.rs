@@ -6,8 +6,6 @@ use std::ops::Add;
 use bytemuck::Pod;
 use pulp::{Arch, Scalar128b, Simd, WithSimd};
 
-use crate::kernel::across::LANES;
-
 /// Calls `op` compiled for the vectors of `arch`.
 pub(crate) fn dispatch<F: WithSimd>(arch: Arch, op: F) -> F::Output {
     match arch {
@@ -87,9 +85,6 @@ pub(crate) trait Lanes: Pod + Send + Sync + Add<Output = Self> {
 
     /// The sum.
     fn add_vectors<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
-
-    /// One number in the first half of the lanes, another in the second.
-    fn halves<S: Simd>(simd: S, first: Self, second: Self) -> Self::Vector<S>;
 
     /// `a * b + c`, in one step if the machine can.
     fn mul_add<S: Simd>(
@@ -252,7 +247,7 @@ fn portable<S: Simd>() -> bool {
 }
 
 macro_rules! lanes {
-    ($($T:ty, $V:ident, $splat:ident, $less:ident, $select:ident, $add:ident, $mul:ident, $mul_add:ident, $sum:ident,
+    ($($T:ty, $V:ident, $splat:ident, $add:ident, $mul:ident, $mul_add:ident, $sum:ident,
        $vectors:ident, $vectors_mut:ident, $load:ident, $store:ident $(, $transpose:path, $transpose_many:path)?;)+) => {
         $(impl Lanes for $T {
             type Vector<S: Simd> = S::$V;
@@ -265,15 +260,6 @@ macro_rules! lanes {
             #[inline(always)]
             fn add_vectors<S: Simd>(simd: S, a: S::$V, b: S::$V) -> S::$V {
                 simd.$add(a, b)
-            }
-
-            #[inline(always)]
-            fn halves<S: Simd>(simd: S, first: Self, second: Self) -> S::$V {
-                let numbers: [$T; LANES] = std::array::from_fn(|i| i as $T);
-                let half = (Self::lanes::<S>() / 2) as $T;
-                let numbers = S::$vectors(&numbers).0[0];
-                let is_first = simd.$less(numbers, simd.$splat(half));
-                simd.$select(is_first, simd.$splat(first), simd.$splat(second))
             }
 
             #[inline(always)]
@@ -334,8 +320,8 @@ macro_rules! lanes {
 }
 
 lanes! {
-    f32, f32s, splat_f32s, less_than_f32s, select_f32s, add_f32s, mul_f32s, mul_add_f32s, reduce_sum_f32s,
+    f32, f32s, splat_f32s, add_f32s, mul_f32s, mul_add_f32s, reduce_sum_f32s,
         as_simd_f32s, as_mut_simd_f32s, partial_load_f32s, partial_store_f32s, x86::transpose, x86::transpose_many;
-    f64, f64s, splat_f64s, less_than_f64s, select_f64s, add_f64s, mul_f64s, mul_add_f64s, reduce_sum_f64s,
+    f64, f64s, splat_f64s, add_f64s, mul_f64s, mul_add_f64s, reduce_sum_f64s,
         as_simd_f64s, as_mut_simd_f64s, partial_load_f64s, partial_store_f64s;
 }

@@ -1,6 +1,7 @@
 //! Tiles of so few columns that vectors along these would be empty for the most part: their vectors lie along the
 //! rows, as those of the left side do in its panels.
 
+use bytemuck::cast;
 use pulp::Simd;
 
 use super::ahead::TERMS;
@@ -67,15 +68,26 @@ impl<'a, T: Lanes, F: Fn(usize) -> &'a [T]> Slim<'a, T, F> {
         target: &mut Target<'_, T>,
     ) {
         let mut tile = 0;
-        if const { many_registers::<S>() } {
-            while tile + 4 <= self.tiles {
-                self.beside::<S, R, C, 4>(simd, tile, target);
-                tile += 4;
+        if T::lanes::<S>() == 2 * R {
+            while tile + 8 <= self.tiles {
+                self.in_pairs::<S, R, C, 4>(simd, tile, target);
+                tile += 8;
             }
-        }
-        while tile + 2 <= self.tiles {
-            self.beside::<S, R, C, 2>(simd, tile, target);
-            tile += 2;
+            while tile + 2 <= self.tiles {
+                self.in_pairs::<S, R, C, 1>(simd, tile, target);
+                tile += 2;
+            }
+        } else {
+            if const { many_registers::<S>() } {
+                while tile + 4 <= self.tiles {
+                    self.beside::<S, R, C, 4>(simd, tile, target);
+                    tile += 4;
+                }
+            }
+            while tile + 2 <= self.tiles {
+                self.beside::<S, R, C, 2>(simd, tile, target);
+                tile += 2;
+            }
         }
         if tile < self.tiles {
             self.beside::<S, R, C, 1>(simd, tile, target);
@@ -94,51 +106,38 @@ impl<'a, T: Lanes, F: Fn(usize) -> &'a [T]> Slim<'a, T, F> {
         for (p, a) in a.iter_mut().enumerate() {
             *a = (self.left)(tile + p);
         }
-        let two = T::lanes::<S>() == 2 * R;
-        let sums = if two {
-            self.by_two::<S, R, C, P>(simd, a)
-        } else {
-            self.one_by_one::<S, R, C, P>(simd, a)
-        };
+        let sums = self.one_by_one::<S, R, C, P>(simd, a);
         for (p, sums) in sums.iter().enumerate() {
-            self.put::<S, R, C>(sums, two, (tile + p) * R, target);
+            self.put::<S, R, C>(sums, 1, (tile + p) * R, target);
         }
     }
 
-    /// Sums where a vector holds the rows of two terms: those of the second are in its other half.
+    /// `P` pairs of tiles above each other. A vector holds the rows of two: its sums are those of larger tiles, bit by bit.
     #[inline(always)]
     #[allow(clippy::needless_range_loop)] // so that the sums stay in registers
-    fn by_two<S: Simd, const R: usize, const C: usize, const P: usize>(
+    fn in_pairs<S: Simd, const R: usize, const C: usize, const P: usize>(
         &self,
         simd: S,
-        a: [&[T]; P],
-    ) -> [[T::Vector<S>; C]; P] {
+        tile: usize,
+        target: &mut Target<'_, T>,
+    ) {
         let zero = T::splat(simd, T::zeroed());
-        let (mut sums, pairs) = ([[zero; C]; P], self.terms / 2);
-        let vectors = a.map(|a| &T::vectors::<S>(a).0[..pairs]);
-        let panel = self.panel.chunks_exact(2 * self.size);
-        for (pair, terms) in (0..pairs).zip(panel) {
-            let (first, second) = terms.split_at(self.size);
-            for c in 0..C {
-                let x = T::halves(simd, first[c], second[c]);
-                for p in 0..P {
-                    sums[p][c] = T::mul_add(simd, vectors[p][pair], x, sums[p][c]);
-                }
+        let (mut sums, mut a) = ([[zero; C]; P], [[&[] as &[[T; R]]; 2]; P]);
+        for (p, pair) in a.iter_mut().enumerate() {
+            for (i, tile) in [tile + 2 * p, tile + 2 * p + 1].into_iter().enumerate() {
+                pair[i] = &(self.left)(tile).as_chunks().0[..self.terms];
             }
         }
-        if self.terms % 2 == 1 {
-            let last = self.terms - 1;
-            let right = &self.panel[last * self.size..][..C];
-            for c in 0..C {
-                // Zero times what is not finite would not be zero.
-                let x = T::halves(simd, right[c], T::zeroed());
-                for p in 0..P {
-                    let own = T::load(simd, &a[p][last * R..][..R]);
-                    sums[p][c] = T::mul_add(simd, own, x, sums[p][c]);
-                }
+        for (term, right) in (0..self.terms).zip(self.panel.chunks(self.size)) {
+            let mut own = [zero; P];
+            for p in 0..P {
+                own[p] = cast([a[p][0][term], a[p][1][term]]);
             }
+            add(simd, own, right, &mut sums);
         }
-        sums
+        for (p, sums) in sums.iter().enumerate() {
+            self.put::<S, R, C>(sums, 2, (tile + 2 * p) * R, target);
+        }
     }
 
     /// Sums of one term after the other.
@@ -182,12 +181,12 @@ impl<'a, T: Lanes, F: Fn(usize) -> &'a [T]> Slim<'a, T, F> {
         sums
     }
 
-    /// The sums become elements of the result, from a row on; those of `two` halves are added up.
+    /// The sums become elements of the result: of so many tiles, from a row on.
     #[inline(always)]
     fn put<S: Simd, const R: usize, const C: usize>(
         &self,
         sums: &[T::Vector<S>; C],
-        two: bool,
+        tiles: usize,
         row: usize,
         target: &mut Target<'_, T>,
     ) {
@@ -196,17 +195,17 @@ impl<'a, T: Lanes, F: Fn(usize) -> &'a [T]> Slim<'a, T, F> {
             T::vectors_mut::<S>(column).0[0] = sum;
         }
         let [first, column] = self.at;
-        let outs = target.rows::<R>(first + row, column..column + self.width);
-        for (i, out) in outs.into_iter().enumerate() {
-            for (out, column) in out.iter_mut().zip(&columns) {
-                let sum = match two {
-                    true => column[i] + column[R + i],
-                    false => column[i],
-                };
-                *out = match self.add {
-                    true => *out + sum,
-                    false => sum,
-                };
+        for tile in 0..tiles {
+            let row = first + row + tile * R;
+            let outs = target.rows::<R>(row, column..column + self.width);
+            for (i, out) in outs.into_iter().enumerate() {
+                for (out, column) in out.iter_mut().zip(&columns) {
+                    let sum = column[tile * R + i];
+                    *out = match self.add {
+                        true => *out + sum,
+                        false => sum,
+                    };
+                }
             }
         }
     }

@@ -50,6 +50,35 @@ fn check([m, k, n]: [usize; 3], [of_a, of_b]: [bool; 2], accumulate: bool) {
     assert_eq!(c, whole(&expected));
 }
 
+/// Threads part results where it suits them: no sum may depend on what is beside it.
+#[test]
+fn sums_are_the_same_at_the_end_of_a_product_and_amid() {
+    let [m, k, n] = [150, 70, 48];
+    let thirds = |count: usize, seed| -> Vec<f32> {
+        let all = numbers(count, seed).into_iter();
+        all.map(|x| x as f32 / 3.0).collect()
+    };
+    let (a, b) = (thirds(m * k, 1), thirds(k * (n + 6), 2));
+    let all = Matrix::new(&b, k, n + 6);
+    for arch in machines() {
+        let product = |columns: usize| {
+            let mut c = vec![f32::NAN; m * columns];
+            let (left, right) = (
+                Left::Matrix(Matrix::new(&a, m, k)),
+                Matrix::with_strides(&b, k, columns, [n + 6, 1]),
+            );
+            product::run(arch, left, Right::Matrix(right), &mut c, How::default());
+            c
+        };
+        let whole = product(all.columns);
+        for columns in n + 1..n + 6 {
+            for (some, whole) in product(columns).chunks(columns).zip(whole.chunks(n + 6)) {
+                assert_eq!(some, &whole[..columns], "{columns} columns");
+            }
+        }
+    }
+}
+
 #[test]
 fn large_products() {
     check([301, 40, 50], [false, true], false);
