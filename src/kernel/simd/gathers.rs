@@ -15,7 +15,7 @@ pub(crate) use x86::Gathers;
 pub(crate) enum Gathers {}
 
 /// How many elements are read together.
-pub(crate) const TOGETHER: usize = 8;
+pub(crate) const GATHERED: usize = 8;
 
 impl Gathers {
     /// Those of this machine, if elements come faster so than one by one. They do not from processors of AMD, nor from
@@ -37,7 +37,7 @@ impl Gathers {
         match self {}
     }
 
-    pub(crate) fn pick(self, _: &[u32], _: [i64; TOGETHER], _: u64) -> [u32; TOGETHER] {
+    pub(crate) fn pick(self, _: &[u32], _: [i64; GATHERED], _: u64) -> [u32; GATHERED] {
         match self {}
     }
 }
@@ -50,7 +50,7 @@ mod x86 {
     use pulp::x86::V4;
     use pulp::{Arch, NullaryFnOnce};
 
-    use super::TOGETHER;
+    use super::GATHERED;
 
     /// The proof that a processor has AVX-512.
     #[derive(Clone, Copy, Debug)]
@@ -77,9 +77,9 @@ mod x86 {
         pub(crate) fn pick(
             self,
             table: &[u32],
-            indices: [i64; TOGETHER],
+            indices: [i64; GATHERED],
             wrap: u64,
-        ) -> [u32; TOGETHER] {
+        ) -> [u32; GATHERED] {
             let V4 {
                 avx512f: avx,
                 avx512dq,
@@ -87,10 +87,10 @@ mod x86 {
             } = self.0;
             let indices = must_cast(indices);
             let negative = avx512dq._mm512_movepi64_mask(indices);
-            let back = must_cast([wrap; TOGETHER]);
+            let back = must_cast([wrap; GATHERED]);
             let positions = avx._mm512_mask_add_epi64(indices, negative, indices, back);
             let inside =
-                avx._mm512_cmplt_epu64_mask(positions, must_cast([table.len() as u64; TOGETHER]));
+                avx._mm512_cmplt_epu64_mask(positions, must_cast([table.len() as u64; GATHERED]));
             // SAFETY: `self` proves that the processor has AVX-512; no element is read but those whose bit is set in
             // `inside`, which are positions of the table; and the scale is the size of its elements.
             #[allow(unsafe_code)]

@@ -5,8 +5,7 @@ use pulp::{Arch, Simd};
 
 mod gathers;
 
-pub(crate) use self::gathers::Gathers;
-pub(crate) use self::gathers::TOGETHER as GATHERED;
+pub(crate) use self::gathers::{GATHERED, Gathers};
 use super::across::LANES;
 use crate::limits;
 use crate::tensor::LINE;
