@@ -107,12 +107,12 @@ impl<'a, T> Next<'a, T> {
         }
     }
 
-    /// What tile `i` asks for.
+    /// What tile `i` asks for: nothing after the last panel, where there may be no memory to find.
     #[inline(always)]
     pub(super) fn of(&self, i: usize) -> Ahead<'a, T> {
         let from = i % PARTS * self.apart[0] + i / PARTS * self.apart[1];
         match self.data.get(from..) {
-            Some(data) if i < self.shares => Ahead {
+            Some(data) if i < self.shares && !data.is_empty() => Ahead {
                 data,
                 next: 0,
                 stride: self.stride,
@@ -164,5 +164,26 @@ const SOON: usize = 16;
 pub(super) fn soon<E, const N: usize>(terms: &[E; N]) {
     for at in (0..size_of::<[E; N]>()).step_by(LINE) {
         prefetch(terms.as_ptr().cast::<u8>(), SOON * size_of::<E>() + at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What lies at an address that is no memory's takes a processor longer to look for than a line takes to come.
+    #[test]
+    fn nothing_is_asked_for_after_the_last_panel() {
+        let data = [0.0_f32; 64];
+        for tiles in [1, 2, 40] {
+            for stride in [16, 1000] {
+                let asks = |data| {
+                    let next = Next::new((data, stride), false, tiles, [64, 16, 2]);
+                    !matches!(next.of(0).share, Share::None)
+                };
+                assert!(asks(&data[..]));
+                assert!(!asks(&data[64..]));
+            }
+        }
     }
 }

@@ -303,8 +303,10 @@ impl<T: Lanes> WithSimd for Cut<'_, '_, T> {
         for (r, row) in self.rows.enumerate() {
             let start = row * row_stride + self.columns.start;
             let line = &data[start..start + count];
-            for at in (0..count).step_by(64 / size_of::<T>()) {
-                prefetch(line.as_ptr(), AHEAD * row_stride + at);
+            if data.len() - start > AHEAD * row_stride {
+                for at in (0..count).step_by(64 / size_of::<T>()) {
+                    prefetch(line.as_ptr(), AHEAD * row_stride + at);
+                }
             }
             let pieces = line.chunks_exact(self.width);
             let panels = self.panels.chunks_exact_mut(self.pitch);
@@ -394,8 +396,11 @@ impl<T: Lanes> WithSimd for Lines<'_, '_, T> {
                         for (i, line) in lines.iter_mut().enumerate() {
                             *line = &row(r + i)[..depth];
                         }
-                        // The other memory: it is needed soon, and lies in too many places to be foreseen.
-                        let ahead = usize::wrapping_mul($N, matrix.row_stride);
+                        // The next rows: they are needed soon, and lie in too many places to be foreseen.
+                        let ahead = match usize::saturating_mul($N, matrix.row_stride) {
+                            next if next < row(r).len() => next,
+                            _ => 0,
+                        };
                         if !interleave_many::<T, S, $N>(simd, lines, ahead, width, r, panel) {
                             break;
                         }

@@ -7,7 +7,8 @@ use pulp::NullaryFnOnce;
 use super::coming::Coming;
 use super::scalar::Scalar;
 use crate::kernel::simd::{
-    Far, Foreseen, Near, Stream, is_amd, is_recent_amd, vectorize, wait_near,
+    Far, Foreseen, Near, Stream, is_amd, is_first_zen, is_recent_amd, vectorize, wait_near,
+    widen_near,
 };
 
 /// A reduction of elements `T` into accumulators `A`, slice by slice.
@@ -77,7 +78,7 @@ pub(crate) fn fold_run<const N: usize, T: Copy, A: Copy>(
     merge: impl Fn(A, A) -> A + Copy,
 ) -> A {
     // Others foresee a sequence that is worked on line by line.
-    if 4 * N >= WHOLE && wait_near() {
+    if 4 * N >= WHOLE && widen_near() {
         return fold_blocks::<N, Near, T, A>(accs, data, push, merge);
     }
     fold_blocks::<N, Foreseen, T, A>(accs, data, push, merge)
@@ -243,6 +244,19 @@ fn columns<'a, const N: usize, const COMING: bool, F: Stream, T: Copy, A: Copy, 
     (rest, rest_of_rows)
 }
 
+/// Bytes from the end of a row to what is read after it, where so many rows of some width and stride are folded together,
+/// the first of the `rest` of `data`: the row as far on in the next of these, or, after the last, the columns that probably
+/// come next of the first. (Beyond the data there may be no memory, which takes long to look for.)
+#[inline(always)]
+fn after_rows<T>(data: &[T], rest: &[T], [count, width, stride]: [usize; 3]) -> usize {
+    let next = count * stride;
+    let elements = match rest.len() > next || stride == width {
+        true => next.wrapping_sub(width),
+        false => rest.len().wrapping_sub(data.len()),
+    };
+    elements.wrapping_mul(size_of::<T>())
+}
+
 /// Folds rows `stride` apart into accumulators, two at a time, and asks for what comes of each: after a row that is the
 /// one of the next pair. Rows that a cache has take up to 1.7 times as long as in groups, for accumulators are read and
 /// written more often.
@@ -254,12 +268,12 @@ pub(super) fn pairs_of_rows<T: Copy, A: Copy, S: Scalar<T, A>>(
 ) {
     let (width, mut rest) = (acc.len(), data);
     let before = Near::ahead();
-    let ahead = Ahead {
-        column: width.saturating_sub(before / size_of::<T>()),
-        before,
-        after: before + (2 * stride).saturating_sub(width) * size_of::<T>(),
-    };
     while rest.len() >= stride + width {
+        let ahead = Ahead {
+            column: width.saturating_sub(before / size_of::<T>()),
+            before,
+            after: before.wrapping_add(after_rows(data, rest, [2, width, stride])),
+        };
         let (first, x) = rest[..width].as_chunks::<WHOLE>();
         let (second, y) = rest[stride..][..width].as_chunks::<WHOLE>();
         let (whole, last) = acc.as_chunks_mut::<WHOLE>();
@@ -300,11 +314,11 @@ fn wide_rows<F: Stream, T: Copy, A: Copy, S: Scalar<T, A>>(
         Some(ahead) => (ahead, width.saturating_sub(ahead / size_of::<T>()), false),
         None => (0, width, true),
     };
-    let after = before + (GROUP * stride).saturating_sub(width) * size_of::<T>();
     let whole = (GROUP - 1) * stride + width;
     let rows = [GROUP, width, stride];
     let by_groups = several || !F::foresees_pairs();
     while by_groups && rest.len() >= whole {
+        let after = before.wrapping_add(after_rows(data, rest, [GROUP, width, stride]));
         let mut coming = in_order.then(
             #[inline(always)]
             || match rest.len() >= GROUP * stride + whole || stride == width {
@@ -380,7 +394,7 @@ impl<T: Copy, A: Copy, S: Scalar<T, A>> NullaryFnOnce for Rows<'_, T, A, S> {
         let Self(acc, data, stride, far, _) = self;
         if far && is_recent_amd() && size_of::<T>() * acc.len() >= Near::ahead() {
             pairs_of_rows::<T, A, S>(acc, data, stride);
-        } else if is_amd() {
+        } else if is_amd() && !is_first_zen() {
             wide_rows::<Far, T, A, S>(acc, data, stride);
         } else {
             wide_rows::<Near, T, A, S>(acc, data, stride);

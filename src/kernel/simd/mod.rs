@@ -1,5 +1,8 @@
 //! Loops compiled for the vectors of the machine they run on, and memory asked for ahead.
 
+#[cfg(target_arch = "x86_64")]
+use std::sync::OnceLock;
+
 use bytemuck::{cast, cast_slice, cast_slice_mut};
 use pulp::{Arch, Simd};
 
@@ -24,7 +27,7 @@ pub(crate) fn arch() -> Arch {
 }
 
 /// Asks for the memory of the element `position` after one, to be read or written soon. A position
-/// outside does no harm.
+/// outside is no error, but where no memory is, a processor looks for it in vain, for up to 70 ns.
 #[inline(always)]
 pub(crate) fn prefetch<T>(data: *const T, position: usize) {
     ask::<NEAREST, T>(data, position);
@@ -59,7 +62,7 @@ pub(crate) fn prefetch_after<T>(elements: &[T], bytes: usize) {
 #[inline(always)]
 fn ask_after<const HINT: i32, T>(elements: &[T], bytes: usize) {
     for at in (0..size_of_val(elements)).step_by(LINE) {
-        ask::<HINT, u8>(elements.as_ptr().cast(), bytes + at);
+        ask::<HINT, u8>(elements.as_ptr().cast(), bytes.wrapping_add(at));
     }
 }
 
@@ -103,7 +106,12 @@ impl Stream for Near {
 
     #[inline]
     fn ahead_of_several() -> Option<usize> {
-        Some(2048)
+        Some(if is_first_zen() { 512 } else { 2048 })
+    }
+
+    #[inline]
+    fn foresees_pairs() -> bool {
+        is_first_zen()
     }
 
     #[inline(always)]
@@ -166,6 +174,28 @@ pub(crate) fn is_recent_amd() -> bool {
     is_amd() && has_vnni()
 }
 
+/// Whether this is a processor of AMD of the first Zen (its family 17h before model 30h, and 18h), which foresees less than
+/// those after it, and takes two steps for a vector of AVX2.
+pub(crate) fn is_first_zen() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    let first = {
+        static FIRST: OnceLock<bool> = OnceLock::new();
+        *FIRST.get_or_init(|| {
+            let model = raw_cpuid::CpuId::new().get_feature_info();
+            is_amd()
+                && model.is_some_and(|model| {
+                    matches!(
+                        (model.family_id(), model.model_id()),
+                        (0x17, ..0x30) | (0x18, _)
+                    )
+                })
+        })
+    };
+    #[cfg(not(target_arch = "x86_64"))]
+    let first = false;
+    first
+}
+
 /// Whether this is a processor of Intel since Sapphire Rapids, or another one that has what these have.
 pub(crate) fn is_recent_intel() -> bool {
     !is_amd() && has_vnni()
@@ -183,6 +213,11 @@ fn has_vnni() -> bool {
 /// Whether a loop over one sequence of elements is faster when they are asked for into the nearest cache ([`Near`]).
 pub(crate) fn wait_near() -> bool {
     !is_amd() || is_recent_amd()
+}
+
+/// The same for a loop that widens elements before it adds them, which takes longer.
+pub(crate) fn widen_near() -> bool {
+    wait_near() || is_first_zen()
 }
 
 /// Whether the vectors of this machine add products with one rounding; elsewhere that takes very long.

@@ -11,7 +11,7 @@ use bytemuck::cast_slice;
 use pulp::Simd;
 
 use super::{Exact, GROUP, LANES, Row, Sums};
-use crate::kernel::simd::{prefetch_after, wait_near};
+use crate::kernel::simd::{prefetch_after, widen_near};
 
 /// Vectors into which numbers of `f16` are converted.
 pub(super) trait Widen: Copy {
@@ -139,7 +139,7 @@ impl<W: Widen> Exact for Floats<W> {
         let mut bits = Bits::new(simd);
         let mut chunks = rows.chunks_exact(FEW / Self::VECTORS);
         let mut count = chunks.len();
-        let asks = wait_near();
+        let asks = widen_near();
         for chunk in &mut chunks {
             if asks {
                 prefetch_after(chunk, AHEAD);
