@@ -248,7 +248,7 @@ fn columns<'a, const N: usize, const COMING: bool, F: Stream, T: Copy, A: Copy, 
 /// the first of the `rest` of `data`: the row as far on in the next of these, or, after the last, the columns that probably
 /// come next of the first. (Beyond the data there may be no memory, which takes long to look for.)
 #[inline(always)]
-fn after_rows<T>(data: &[T], rest: &[T], [count, width, stride]: [usize; 3]) -> usize {
+pub(super) fn after_rows<T>(data: &[T], rest: &[T], [count, width, stride]: [usize; 3]) -> usize {
     let next = count * stride;
     let elements = match rest.len() > next || stride == width {
         true => next.wrapping_sub(width),

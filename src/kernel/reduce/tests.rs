@@ -384,3 +384,19 @@ fn pairs_of_rows_are_folded_in_order() {
         }
     }
 }
+
+/// What is asked for beyond the data may be no memory, which takes some processors long to look for.
+#[test]
+fn columns_of_the_first_rows_come_after_the_last_rows() {
+    let [count, width, stride] = [8, 10, 100];
+    let data = vec![0_f32; 3 * count * stride - (stride - width)];
+    let after = |row: usize, width| {
+        let bytes = fold::after_rows(&data, &data[row * stride..], [count, width, stride]);
+        bytes.cast_signed() / 4
+    };
+    assert_eq!(after(0, width), 790);
+    assert_eq!(after(8, width), 790);
+    assert_eq!(after(16, width), -1600);
+    // Whole rows lie in the order in which they are read.
+    assert_eq!(after(16, stride), 700);
+}

@@ -88,10 +88,10 @@ pub(crate) trait Stream {
     fn ask<T>(elements: &[T], bytes: usize);
 }
 
-/// A stream whose elements are asked for into the nearest cache: for processors that [`wait_near`].
+/// A stream whose elements are asked for into the nearest cache: for processors that [`wait_near`], or [`widen_near`].
 pub(crate) struct Near;
 
-/// Into the next one, for processors of AMD ([`is_amd`]), which have half of the bandwidth otherwise, and a third
+/// Into the next one, for other processors of AMD ([`is_amd`]), which have half of the bandwidth otherwise, and a third
 /// less where lines are not asked for in order. Without AVX-512, and since Zen 5, they foresee as far as is good: asked
 /// for more, they lose a sixth of it, or a third.
 pub(crate) struct Far;
@@ -174,21 +174,16 @@ pub(crate) fn is_recent_amd() -> bool {
     is_amd() && has_vnni()
 }
 
-/// Whether this is a processor of AMD of the first Zen (its family 17h before model 30h, and 18h), which foresees less than
-/// those after it, and takes two steps for a vector of AVX2.
+/// Whether this is a processor of AMD's first Zen (family 17h before model 30h, and Hygon's 18h). They foresee less than those
+/// after them, and take two steps for a vector of AVX2.
 pub(crate) fn is_first_zen() -> bool {
     #[cfg(target_arch = "x86_64")]
     let first = {
         static FIRST: OnceLock<bool> = OnceLock::new();
+        let of_first = |family, model| matches!((family, model), (0x17, ..0x30) | (0x18, _));
         *FIRST.get_or_init(|| {
-            let model = raw_cpuid::CpuId::new().get_feature_info();
-            is_amd()
-                && model.is_some_and(|model| {
-                    matches!(
-                        (model.family_id(), model.model_id()),
-                        (0x17, ..0x30) | (0x18, _)
-                    )
-                })
+            let told = || raw_cpuid::CpuId::new().get_feature_info();
+            is_amd() && told().is_some_and(|told| of_first(told.family_id(), told.model_id()))
         })
     };
     #[cfg(not(target_arch = "x86_64"))]
@@ -215,7 +210,7 @@ pub(crate) fn wait_near() -> bool {
     !is_amd() || is_recent_amd()
 }
 
-/// The same for a loop that widens elements before it adds them, which takes longer.
+/// The same for a loop that widens elements before it adds them: the longer that takes, the less is foreseen.
 pub(crate) fn widen_near() -> bool {
     wait_near() || is_first_zen()
 }
