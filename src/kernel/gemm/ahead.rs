@@ -30,7 +30,7 @@ pub(super) struct Ahead<'a, T> {
 /// How much of what is read next a tile asks for.
 #[derive(Clone, Copy)]
 enum Share {
-    /// Nothing: that was done for all of it.
+    /// Nothing: that was done for all of it, or nothing follows.
     None,
     /// A few places each time.
     Some,
