@@ -1,4 +1,5 @@
-//! Recognises attention written out, and takes the transpositions around it into it.
+//! Recognises attention written out, and takes the transpositions around it into it, with what stands between
+//! these.
 
 use std::sync::Arc;
 
@@ -6,8 +7,8 @@ use smallvec::SmallVec;
 
 use super::draft::{Draft, port};
 use crate::graph::Port;
-use crate::ops::sequence::{HeadAttention, Order};
-use crate::tensor::convert;
+use crate::ops::sequence::{HeadAttention, Order, Seen, default_scale};
+use crate::tensor::{ElementType, convert};
 
 /// What the pass has found of an attention, from its values back to its queries.
 struct Found {
@@ -22,7 +23,8 @@ struct Found {
 }
 
 /// Puts one operation in place of `MatMul` → scale → mask → `SoftMax` → `MatMul` and of
-/// ScaledDotProductAttention, with the transpositions of heads before and after them.
+/// ScaledDotProductAttention, with the transpositions of heads before and after them, where dimensions of one
+/// may come and go between, and with numbers that queries and keys are multiplied by.
 pub(super) fn attention(draft: &mut Draft) {
     let consumers = draft.consumers();
     for index in 0..draft.len() {
@@ -38,26 +40,28 @@ pub(super) fn attention(draft: &mut Draft) {
         }) else {
             continue;
         };
-        let (query, query_order) = before_transpose(draft, found.query, rank);
-        let (key, mut key_order) = before_transpose(draft, found.key, rank);
-        let (value, value_order) = before_transpose(draft, found.value, rank);
+        let mut scale = found.scale.or_else(|| inverse_root(draft, found.query));
+        let (query, query_seen) = unmoved(draft, found.query, rank, scale.as_mut());
+        let (key, mut key_seen) = unmoved(draft, found.key, rank, scale.as_mut());
+        let (value, value_seen) = unmoved(draft, found.value, rank, None);
         if found.key_columns {
-            key_order.swap(rank - 2, rank - 1);
+            key_seen = key_seen.with_columns_as_rows();
         }
         // The transposition that puts heads side by side again, if nobody else looks.
         let side_by_side = match consumers[index][..] {
-            [next] => swaps_heads(draft, next, index, rank).then_some(next),
+            [next] => swaps_heads(draft, next, index, rank).map(|order| (next, order)),
             _ => None,
         };
+        let (last, order) = side_by_side.unzip();
         let op = HeadAttention {
-            orders: [query_order, key_order, value_order],
+            seen: [query_seen, key_seen, value_seen],
             causal: found.causal,
-            scale: found.scale,
-            side_by_side: side_by_side.is_some(),
+            scale,
+            side_by_side: order,
         };
         let inputs = [query, key, value].into_iter().chain(found.mask);
         let name = "ScaledDotProductAttention".to_owned();
-        draft.set(side_by_side.unwrap_or(index), Arc::new(op), name, inputs);
+        draft.set(last.unwrap_or(index), Arc::new(op), name, inputs);
     }
 }
 
@@ -181,12 +185,50 @@ fn whole(draft: &Draft, index: usize) -> Option<Found> {
     })
 }
 
-/// What a Transpose moves, and how, or the value as it is.
-fn before_transpose(draft: &Draft, port: Port, rank: usize) -> (Port, Order) {
-    let found = transposition(draft, port.node.index());
-    found
-        .filter(|(_, order)| order.len() == rank)
-        .unwrap_or_else(|| (port, (0..rank).collect()))
+/// What scores are multiplied by where nothing else is given, if the length of queries is known.
+fn inverse_root(draft: &Draft, query: Port) -> Option<f32> {
+    let length = draft.output(query)?.shape.dims()?.last()?.value()?;
+    default_scale(length, ElementType::F32).ok()
+}
+
+/// The value that another becomes by moves alone, and how that is seen. Numbers that the value is multiplied by on the
+/// way go into `scale`, which scores are multiplied by, if it is known.
+fn unmoved(
+    draft: &Draft,
+    mut port: Port,
+    rank: usize,
+    mut scale: Option<&mut f32>,
+) -> (Port, Seen) {
+    let mut seen = Seen::whole(rank);
+    loop {
+        if let Some((before, way)) = moved(draft, port, &seen) {
+            (port, seen) = (before, way);
+        } else if let Some(scale) = &mut scale
+            && let Some((before, factor)) = scaled(draft, port)
+            && let product = **scale * factor
+            && factor.is_normal()
+            && product.is_normal()
+            && draft.output(before) == draft.output(port)
+        {
+            (port, **scale) = (before, product);
+        } else {
+            return (port, seen);
+        }
+    }
+}
+
+/// What a value is moved from by a transposition, or by an operation that changes dimensions of one alone, and how that
+/// is `seen` where the value is.
+fn moved(draft: &Draft, port: Port, seen: &Seen) -> Option<(Port, Seen)> {
+    let index = port.node.index();
+    if let Some((data, order)) = transposition(draft, index) {
+        return Some((data, seen.before_transpose(&order)?));
+    }
+    let &data = draft.node(index).inputs.first()?;
+    let dims = |port: Port| draft.output(port)?.shape.dims();
+    let reshapes = port.index == 0 && draft.computes(index)?.reshapes();
+    let before = seen.before_reshape(dims(data)?, dims(port)?);
+    Some((data, before.filter(|_| reshapes)?))
 }
 
 fn transposition(draft: &Draft, index: usize) -> Option<(Port, Order)> {
@@ -204,14 +246,19 @@ fn transposition(draft: &Draft, index: usize) -> Option<(Port, Order)> {
     Some((data, order?))
 }
 
-/// Whether a node exchanges heads and queries of this one's output.
-fn swaps_heads(draft: &Draft, next: usize, index: usize, rank: usize) -> bool {
-    let mut swapped: Order = (0..rank).collect();
-    if rank < 4 {
-        return false;
+/// How a node transposes this one's output, if it exchanges heads and queries and does nothing else but to move
+/// dimensions of one.
+fn swaps_heads(draft: &Draft, next: usize, index: usize, rank: usize) -> Option<Order> {
+    let (data, order) = transposition(draft, next)?;
+    let dims = draft.output(data)?.shape.dims()?;
+    if data != port(index) || rank < 4 || order.len() != rank || dims.len() != rank {
+        return None;
     }
+    let mut swapped: Order = (0..rank).collect();
     swapped.swap(rank - 3, rank - 2);
-    transposition(draft, next).is_some_and(|(data, order)| data == port(index) && order == swapped)
+    let long = |axis: &&usize| dims[**axis].value() != Some(1);
+    let same = order.iter().filter(long).eq(swapped.iter().filter(long));
+    same.then_some(order)
 }
 
 #[cfg(test)]

@@ -28,6 +28,17 @@ impl Written {
         self.add("Transpose", &[], &[data, order])
     }
 
+    fn reshape(&mut self, data: Port, shape: &[usize]) -> Port {
+        self.count += 1;
+        let name = format!("shape{}", self.count);
+        let shape: Vec<i64> = shape
+            .iter()
+            .map(|&dim| dim.try_into().expect("small"))
+            .collect();
+        let shape = self.graph.constant(&name, Tensor::vector(&shape));
+        self.add("Reshape", &[("special_zero", "false")], &[data, shape])
+    }
+
     /// Heads of an input that lie side by side.
     fn heads(&mut self, name: &str, rows: usize, order: &[i64]) -> Port {
         let shape = format!("{BATCH},{rows},{HEADS},{LENGTH}");
@@ -122,4 +133,53 @@ fn every_form() {
 #[test]
 fn weights_that_are_looked_at_are_computed() {
     check(&model(true, None, true, true, true), false);
+}
+
+/// Attention as vision transformers have it that were trained with torch: heads are transposed without a batch, which
+/// comes as a dimension of one, keys are transposed there and back, queries and keys are scaled, each by itself.
+fn vision(last: &[i64]) -> Model {
+    let mut written = Written::default();
+    let apart = |written: &mut Written, name: &str, rows: usize| {
+        let shape = format!("{rows},{HEADS},{LENGTH}").parse().expect("a shape");
+        let data = written.graph.parameter(name, ElementType::F32, shape);
+        let heads = written.transpose(data, &[1, 0, 2]);
+        written.reshape(heads, &[1, HEADS, rows, LENGTH])
+    };
+    let [query, mut key, value] = [("q", QUERIES), ("k", KEYS), ("v", KEYS)]
+        .map(|(name, rows)| apart(&mut written, name, rows));
+    let scale = written.number(0.6);
+    let query = written.add("Multiply", &[], &[query, scale]);
+    for _ in 0..2 {
+        key = written.transpose(key, &[0, 1, 3, 2]);
+    }
+    let key = written.add("Multiply", &[], &[scale, key]);
+    let scores = written.add("MatMul", &[("transpose_b", "true")], &[query, key]);
+    let weights = written.add("SoftMax", &[("axis", "-1")], &[scores]);
+    let out = written.add("MatMul", &[], &[weights, value]);
+    let out = written.transpose(out, last);
+    written.graph.result("out", out);
+    written.graph.build("vision").expect("fits")
+}
+
+#[test]
+fn dimensions_of_one_between_transpositions() {
+    check(&vision(&[2, 0, 1, 3]), true);
+    check(&vision(&[0, 2, 1, 3]), true);
+}
+
+/// The number of transpositions that are left.
+fn transpositions(model: &Model) -> usize {
+    let compiled = model.compile(&CompileOptions::default()).expect("compiles");
+    let nodes = compiled.compiled().graph().nodes();
+    nodes
+        .filter(|(_, node)| node.type_name() == "Transpose")
+        .count()
+}
+
+#[test]
+fn what_does_more_than_exchange_heads_and_queries_stays() {
+    assert_eq!(transpositions(&vision(&[2, 1, 0, 3])), 0);
+    for order in [[1, 2, 0, 3], [0, 2, 3, 1], [3, 0, 2, 1]] {
+        assert_eq!(transpositions(&vision(&order)), 1, "{order:?}");
+    }
 }

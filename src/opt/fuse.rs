@@ -128,15 +128,7 @@ fn alike(draft: &Draft, a: usize, b: usize) -> bool {
     let (Some(a), Some(b)) = (shape(a), shape(b)) else {
         return false;
     };
-    let same = |(a, b): (&crate::tensor::Dimension, &crate::tensor::Dimension)| match (
-        a.value(),
-        b.value(),
-    ) {
-        (Some(a), Some(b)) => a == b,
-        (None, None) => a.symbol().is_some() && a.symbol() == b.symbol(),
-        _ => false,
-    };
-    a.len() == b.len() && a.iter().zip(b).all(same)
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.is_same(*b))
 }
 
 /// Puts the joined operation in place of the last step.

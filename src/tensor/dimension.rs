@@ -99,6 +99,15 @@ impl Dimension {
         self.min <= other.max && other.min <= self.max
     }
 
+    /// Whether the two are known to be equal.
+    pub fn is_same(self, other: Self) -> bool {
+        match (self.value(), other.value()) {
+            (Some(a), Some(b)) => a == b,
+            (None, None) => self.symbol.is_some() && self.symbol == other.symbol,
+            _ => false,
+        }
+    }
+
     /// Both at once, or `None` if no size is possible for both.
     pub fn intersect(self, other: Self) -> Option<Self> {
         self.compatible(other).then(|| {

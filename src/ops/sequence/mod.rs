@@ -13,7 +13,8 @@ mod recurrent;
 mod rnn;
 mod scaled_dot_product_attention;
 
-pub(crate) use head_attention::{HeadAttention, Order};
+pub(crate) use head_attention::{HeadAttention, Order, Seen};
+pub(crate) use scaled_dot_product_attention::default_scale;
 
 use crate::op::{OpDef, def, def_with};
 

@@ -273,7 +273,7 @@ pub(super) fn attend<T: Real>(
 }
 
 /// `1 / sqrt(length)`, each step rounded to the element type, as the document has it.
-fn default_scale<T: Real>(length: usize, ty: ElementType) -> Result<T, OpError> {
+pub(crate) fn default_scale<T: Real>(length: usize, ty: ElementType) -> Result<T, OpError> {
     let round = |x: T| -> Result<T, OpError> {
         if ty == T::TYPE {
             return Ok(x);
