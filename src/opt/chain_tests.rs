@@ -108,6 +108,43 @@ fn heads_keep_their_own_steps() {
     check(&model, &[numbered(&[4, 6], 3)], 6);
 }
 
+/// Products of rows that are reshaped to a batch of these, as models have them that were traced: what follows is done
+/// to the product, in the shape that it is given, unless somebody else looks at it.
+#[test]
+fn reshaped_heads() {
+    for looked_at in [false, true] {
+        let mut graph = Builder::new();
+        let shape = |text: &str| text.parse().expect("a shape");
+        let x = graph.parameter("x", ElementType::F32, shape("6,4"));
+        let beside = graph.parameter("beside", ElementType::F32, shape("2,1,5"));
+        let weights = graph.constant("weights", numbered(&[4, 5], 1));
+        let to = graph.constant("to", Tensor::vector(&[2_i64, 3, 5]));
+        let product = add(&mut graph, "MatMul", &[x, weights]);
+        let special = [("special_zero", "false")];
+        let batch = graph.add("batch", "Reshape", "opset1", &special, &[product, to]);
+        let batch = batch.expect("fits");
+        let sum = add(&mut graph, "Add", &[batch, beside]);
+        let out = add(&mut graph, "ReLU", &[sum]);
+        if looked_at {
+            graph.result("rows", product);
+        }
+        graph.result("y", out);
+        let model = graph.build("reshaped").expect("fits");
+        let compiled = model.compile(&CompileOptions::default()).expect("compiles");
+        let nodes = compiled.compiled().graph().nodes();
+        let kinds = nodes.map(|(_, node)| node.type_name().to_owned());
+        let kinds: Vec<String> = kinds.filter(|kind| kind.contains("ReLU")).collect();
+        let expected = if looked_at {
+            "Add+ReLU"
+        } else {
+            "MatMul+Add+ReLU"
+        };
+        assert_eq!(kinds, [expected]);
+        let inputs = [numbered(&[6, 4], 2), numbered(&[2, 1, 5], 3)];
+        check(&model, &inputs, if looked_at { 8 } else { 4 });
+    }
+}
+
 proptest! {
     /// Inputs of any shape that is broadcast, in blocks that begin anywhere.
     #[test]

@@ -6,10 +6,10 @@ use smallvec::SmallVec;
 
 use super::chain::{Arg, Step};
 use super::draft::{Draft, port};
-use super::joined::Joined;
+use super::joined::{self, Joined};
 use crate::graph::Port;
 use crate::op::{Op, Output};
-use crate::tensor::ElementType;
+use crate::tensor::{ElementType, Shape};
 
 /// More steps would not fit in the nearest cache with what they hand to each other.
 const MOST_STEPS: usize = 48;
@@ -17,7 +17,7 @@ const MOST_STEPS: usize = 48;
 /// Joins groups of elementwise operations, each with the operation whose result they change.
 ///
 /// A group ends in one operation. An operation before it belongs to it if the group alone uses its
-/// output, which has the shape of the group's. Of several operations that could finish their elements one begins the
+/// output, which has the shape of the group's; an operation that begins a group may be reshaped to that. Of several operations that could finish their elements one begins the
 /// group, and the others are left with what follows them alone, as the biases of both convolutions before a sum.
 pub(super) fn fuse(draft: &mut Draft) {
     let consumers = draft.consumers();
@@ -47,18 +47,18 @@ pub(super) fn fuse(draft: &mut Draft) {
                     // An operation that was passed over may have no other user now.
                     next = usize::MAX;
                     break;
-                } else if finishes(draft, node) {
-                    heads.push(node);
                 }
+                heads.extend(Head::of(draft, &consumers, node));
             }
             next = next.wrapping_add(1);
         }
         // The last of them: what the others compute is there by then.
-        heads.retain(|&node| !taken[node]);
+        heads.retain(|head| !taken[head.node]);
         let head = heads.iter().copied().max();
-        for other in heads.iter().copied().filter(|&node| Some(node) != head) {
-            let inside = |node: usize| member[node] == last || heads.contains(&node);
-            let own = steps_of(draft, &consumers, other, inside);
+        for other in heads.iter().copied().filter(|&other| Some(other) != head) {
+            let is_seen = |node: usize| heads.iter().any(|head| head.seen == node);
+            let inside = |node: usize| member[node] == last || is_seen(node);
+            let own = steps_of(draft, &consumers, other.seen, inside);
             steps.retain(|step| !own.contains(step));
             own.iter().for_each(|&step| member[step] = usize::MAX);
         }
@@ -67,12 +67,43 @@ pub(super) fn fuse(draft: &mut Draft) {
         }
         steps.sort_unstable();
         taken[last] = true;
-        steps
-            .iter()
-            .chain(&head)
-            .for_each(|&node| taken[node] = true);
+        let first = head.map_or(last, |head| head.node);
+        for &node in steps.iter().chain([&first]) {
+            taken[node] = true;
+        }
         join(draft, last, head, &steps);
     }
+}
+
+/// An operation that begins a group.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Head {
+    node: usize,
+    /// The node whose output the steps take: the same, or a reshape of it.
+    seen: usize,
+}
+
+impl Head {
+    /// The operation whose elements `seen` has, if it can finish them and nobody else looks at them.
+    fn of(draft: &Draft, consumers: &[Vec<usize>], seen: usize) -> Option<Self> {
+        let node = match draft.computes(seen)?.reshapes() {
+            true => {
+                let first = draft.node(seen).inputs.first()?;
+                let node = first.node.index();
+                let alone = first.index == 0 && consumers[node].len() == 1;
+                shapes(draft, Self { node, seen }).filter(|_| alone)?;
+                node
+            }
+            false => seen,
+        };
+        finishes(draft, node).then_some(Self { node, seen })
+    }
+}
+
+/// The shapes of a head's own output and of what the steps see, if both are known.
+fn shapes(draft: &Draft, head: Head) -> Option<[Shape; 2]> {
+    let shape = |node: usize| draft.output(port(node))?.shape.to_shape();
+    Some([shape(head.node)?, shape(head.seen)?])
 }
 
 /// The steps of a group that follow one of its heads and depend on nothing else `inside` the group: they are left to
@@ -132,14 +163,20 @@ fn alike(draft: &Draft, a: usize, b: usize) -> bool {
 }
 
 /// Puts the joined operation in place of the last step.
-fn join(draft: &mut Draft, last: usize, head: Option<usize>, steps: &[usize]) {
+fn join(draft: &mut Draft, last: usize, head: Option<Head>, steps: &[usize]) {
     let mut inputs: Vec<Port> = Vec::new();
     let mut names: Vec<String> = Vec::new();
     let mut head_op = None;
     if let Some(head) = head {
-        inputs.extend(&draft.node(head).inputs);
-        names.push(draft.node(head).type_name().to_owned());
-        head_op = draft.op(head).cloned();
+        let node = draft.node(head.node);
+        inputs.extend(&node.inputs);
+        names.push(node.type_name().to_owned());
+        let reshaped = || shapes(draft, head).filter(|_| head.node != head.seen);
+        head_op = draft.op(head.node).map(|op| joined::Head {
+            op: Arc::clone(op),
+            inputs: inputs.len(),
+            shapes: reshaped(),
+        });
     }
     let before = inputs.len();
     let mut joined = Vec::new();
@@ -151,7 +188,7 @@ fn join(draft: &mut Draft, last: usize, head: Option<usize>, steps: &[usize]) {
             .iter()
             .map(|&port| {
                 let from = port.node.index();
-                if Some(from) == head {
+                if head.is_some_and(|head| head.seen == from) {
                     return Arg::Head;
                 }
                 if let Ok(at) = steps.binary_search(&from) {
@@ -172,6 +209,6 @@ fn join(draft: &mut Draft, last: usize, head: Option<usize>, steps: &[usize]) {
             });
         }
     }
-    let op = Joined::new(head_op.map(|op| (op, before)), joined);
+    let op = Joined::new(head_op, joined);
     draft.set(last, Arc::new(op), names.join("+"), inputs);
 }

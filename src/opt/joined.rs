@@ -9,6 +9,7 @@ use super::chain::{Arg, Chain, Step};
 use super::operand::Operand;
 use crate::limits::Share;
 use crate::op::{Finishing, Input, Io, Op, OpError, Output, Outputs, bail};
+use crate::tensor::Shape;
 
 /// Elements that a thread computes at a time; less stays on the calling thread.
 const PART: usize = 1 << 15;
@@ -22,11 +23,38 @@ pub(super) struct Joined {
     chain: Chain,
 }
 
+/// The operation whose output is changed.
 #[derive(Debug)]
-struct Head {
-    op: Arc<dyn Op>,
+pub(super) struct Head {
+    pub(super) op: Arc<dyn Op>,
     /// How many inputs it takes.
-    inputs: usize,
+    pub(super) inputs: usize,
+    /// The shape of its output, and the one in which the steps see it, if that is another.
+    pub(super) shapes: Option<[Shape; 2]>,
+}
+
+impl Head {
+    /// The type and shape of the output as the steps see it.
+    fn infer(&self, inputs: &[Input<'_>]) -> Result<Option<Output>, OpError> {
+        let mut output = self.op.infer(inputs)?.into_iter().next();
+        if let (Some(output), Some([_, seen])) = (&mut output, &self.shapes) {
+            output.shape = seen.into();
+        }
+        Ok(output)
+    }
+
+    /// Evaluates the operation, and finishes its output, which has the shape that the steps see.
+    fn eval(&self, io: Io<'_>, rest: &Rest<'_>) -> Result<(), OpError> {
+        let Some([own, seen]) = &self.shapes else {
+            return self.op.eval_finishing(io, rest);
+        };
+        let Io { inputs, outputs } = io;
+        outputs[0].reshape(own.clone())?;
+        let outputs = &mut *outputs;
+        let done = self.op.eval_finishing(Io { inputs, outputs }, rest);
+        outputs[0].reshape(seen.clone())?;
+        done
+    }
 }
 
 /// What is left to do to what the head computes.
@@ -46,13 +74,10 @@ impl Finishing<f32> for Rest<'_> {
 }
 
 impl Joined {
-    /// Steps in order, the last of which gives the output, after an operation that takes so many
-    /// inputs.
-    pub(super) fn new(head: Option<(Arc<dyn Op>, usize)>, steps: Vec<Step>) -> Self {
-        Self {
-            head: head.map(|(op, inputs)| Head { op, inputs }),
-            chain: Chain::new(steps),
-        }
+    /// Steps in order, the last of which gives the output, maybe after an operation.
+    pub(super) fn new(head: Option<Head>, steps: Vec<Step>) -> Self {
+        let chain = Chain::new(steps);
+        Self { head, chain }
     }
 
     fn first(&self) -> usize {
@@ -68,7 +93,7 @@ impl Op for Joined {
         }
         let (own, further) = inputs.split_at(first);
         let head = match &self.head {
-            Some(head) => head.op.infer(own)?.into_iter().next(),
+            Some(head) => head.infer(own)?,
             None => None,
         };
         let mut outputs: Vec<Output> = Vec::new();
@@ -113,7 +138,7 @@ impl Op for Joined {
                     chain: &self.chain,
                     operands: &operands,
                 };
-                head.op.eval_finishing(io, &rest)
+                head.eval(io, &rest)
             }
             None => {
                 let out = out.as_mut_slice::<f32>()?;

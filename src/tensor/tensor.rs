@@ -237,22 +237,36 @@ impl Tensor {
     /// # Errors
     /// When the number of elements differs.
     pub fn with_shape(&self, shape: impl Into<Shape>) -> Result<Self, TensorError> {
-        let shape = shape.into();
-        let expected = elements(self.element_type, &shape)?;
-        if expected != self.len() {
-            return Err(TensorError::Length {
-                shape,
-                element_type: self.element_type,
-                expected,
-                found: self.len(),
-                unit: "elements",
-            });
-        }
+        let shape = self.fitting(shape.into())?;
         Ok(Self {
             element_type: self.element_type,
             shape,
             storage: self.storage.clone(),
         })
+    }
+
+    /// Gives the elements another shape.
+    ///
+    /// # Errors
+    /// When the number of elements differs.
+    pub(crate) fn reshape(&mut self, shape: Shape) -> Result<(), TensorError> {
+        self.shape = self.fitting(shape)?;
+        Ok(())
+    }
+
+    /// A shape of as many elements.
+    fn fitting(&self, shape: Shape) -> Result<Shape, TensorError> {
+        let (expected, found) = (elements(self.element_type, &shape)?, self.len());
+        if expected != found {
+            return Err(TensorError::Length {
+                shape,
+                element_type: self.element_type,
+                expected,
+                found,
+                unit: "elements",
+            });
+        }
+        Ok(shape)
     }
 
     /// The elements from `start` on under another shape, not copied. `None` if they are not all there
