@@ -231,8 +231,11 @@ impl<T: Lanes> Plan<'_, T> {
             Source::Packed(_) => LEFT_AT_HAND,
             Source::Lines(_) | Source::Panels(_) => LEFT_ELEMENTS,
         };
-        let most = (many / self.terms).max(self.tile.rows);
-        let most = most / self.tile.rows * self.tile.rows;
+        let height = self.tile.rows;
+        let most = (many / self.terms / height).max(1) * height;
+        // The right side is read anew for each of these: a few rows more are no reason for another one.
+        let times = all.len().div_ceil(most + most / 8);
+        let most = all.len().div_ceil(times).next_multiple_of(height);
         let meet = bands == 1 && threads > 1;
         let left = if meet { many } else { LEFT_AT_HAND };
         for from in all.clone().step_by(most) {
