@@ -68,8 +68,9 @@ def table(titles, rows):
     return lines + [""]
 
 
-def ratio(engines, peer):
+def ratio(record, peer):
     """Our time divided by theirs: the median of short turns, if there were such."""
+    engines = record["engines"]
     if "ratio" in engines.get(peer, {}):
         return engines[peer]["ratio"]
     ours, theirs = (engines.get(name, {}).get("us") for name in ("ovir", peer))
@@ -93,9 +94,6 @@ class Figures:
                         key = (record["case"], record["threads"])
                         {"warm": self.warm, "cold": self.cold}[record["kind"]][key] = record
         self.threads = sorted({threads for _, threads in self.warm})
-
-    def ratio(self, record, peer):
-        return ratio(record["engines"], peer)
 
     def in_group(self, title, threads):
         found = [r for (name, t), r in self.warm.items() if t == threads and group(name) == title]
@@ -153,9 +151,9 @@ def overview(figures):
         for threads in figures.threads:
             records = figures.in_group(title, threads)
             for peer in PEERS:
-                ratios = [x for x in (figures.ratio(r, peer) for r in records) if x]
+                ratios = [x for x in (ratio(r, peer) for r in records) if x]
                 row.append(f"{mean(ratios):.2f} ({len(ratios)})" if ratios else "–")
-            found = [(figures.ratio(r, "openvino") or 0, r["case"]) for r in records]
+            found = [(ratio(r, "openvino") or 0, r["case"]) for r in records]
             worst = max(found, default=(0, ""))
             row.append(f"{worst[0]:.2f} {worst[1]}" if worst[0] else "–")
         if any(cell != "–" for cell in row[1:]):
@@ -166,9 +164,9 @@ def overview(figures):
 def losses(figures):
     found = {}
     for (name, threads), record in figures.warm.items():
-        ratio = figures.ratio(record, "openvino")
-        if ratio and ratio > SLOWER:
-            found.setdefault(name, {})[threads] = ratio
+        own = ratio(record, "openvino")
+        if own and own > SLOWER:
+            found.setdefault(name, {})[threads] = own
     if not found:
         return [f"On no model is our ratio to the real runtime above {SLOWER}.", ""]
     lines = [f"Models whose ratio to the real runtime is above {SLOWER}:", ""]
@@ -205,7 +203,7 @@ def share(record):
     if "us" not in ours or "us" not in limit:
         return ["–"] * 3
     work, unit = (record["flops"], "GFLOP/s") if "flops" in record else (record["bytes"], "GB/s")
-    ratios = (ratio(record["engines"], "limit"), ours["least_us"] / limit["least_us"])
+    ratios = (ratio(record, "limit"), ours["least_us"] / limit["least_us"])
     shares = [work / limit["work"] / each for each in ratios]
     return [f"{short(work / ours['us'] / 1e3)} {unit}", *(f"{share:.0%}" for share in shares)]
 
@@ -226,7 +224,7 @@ def one_operation(figures):
         rows = []
         for threads in figures.threads:
             for record in figures.in_group(title, threads):
-                rows.append(times(figures, record, 1) + share(record) + [notes(record)])
+                rows.append(times(record, 1) + share(record) + [notes(record)])
         names = ["model", "threads", *headings(), "speed", "of peak", "at best", "notes"]
         lines += table(names, sorted(rows, key=lambda row: (row[0], int(row[1]))))
     return lines
@@ -236,7 +234,7 @@ def headings():
     return ["ovir", *(x for title in PEERS.values() for x in (title, "ratio"))]
 
 
-def times(figures, record, divisor):
+def times(record, divisor):
     def time(engine):
         result = record["engines"].get(engine, {})
         if "us" not in result:
@@ -245,8 +243,8 @@ def times(figures, record, divisor):
 
     row = [record["case"], str(record["threads"]), time("ovir")]
     for peer in PEERS:
-        ratio = figures.ratio(record, peer)
-        row += [time(peer), f"**{ratio:.2f}**" if ratio else "–"]
+        own = ratio(record, peer)
+        row += [time(peer), f"**{own:.2f}**" if own else "–"]
     return row
 
 
@@ -255,7 +253,7 @@ def whole(figures):
     if not records:
         return []
     lines = ["## Whole models", "", "Milliseconds an evaluation; weights are random.", ""]
-    rows = [times(figures, record, 1e3) + [notes(record)] for record in records]
+    rows = [times(record, 1e3) + [notes(record)] for record in records]
     names = ["model", "threads", *headings(), "notes"]
     return lines + table(names, sorted(rows, key=lambda row: (row[0], int(row[1]))))
 

@@ -17,8 +17,9 @@ const MOST_STEPS: usize = 48;
 /// Joins groups of elementwise operations, each with the operation whose result they change.
 ///
 /// A group ends in one operation. An operation before it belongs to it if the group alone uses its
-/// output, which has the shape of the group's; an operation that begins a group may be reshaped to that. Of several operations that could finish their elements one begins the
-/// group, and the others are left with what follows them alone, as the biases of both convolutions before a sum.
+/// output, which has the shape of the group's; that of an operation that begins a group may be reshaped to it. Of
+/// several operations that could finish their elements one begins the group, and the others are left with what follows
+/// them alone, as the biases of both convolutions before a sum.
 pub(super) fn fuse(draft: &mut Draft) {
     let consumers = draft.consumers();
     let mut taken = vec![false; draft.len()];
