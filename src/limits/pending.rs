@@ -37,6 +37,10 @@ impl Pending {
 
     /// After the last item that was not begun, waits for those of other threads, and does what else there is to do.
     pub(super) fn end(&self) {
+        self.end_within(PATIENCE);
+    }
+
+    fn end_within(&self, patience: Duration) {
         let others = self.undone.fetch_sub(1, Ordering::Relaxed) > 1;
         // What is found to do may end with waiting, too.
         if !others || self.unbegun.load(Ordering::Relaxed) > 0 || WAITING.replace(true) {
@@ -46,7 +50,7 @@ impl Pending {
         while self.undone.load(Ordering::Relaxed) > 0 {
             match rayon::yield_now() {
                 Some(Yield::Executed) => last = Instant::now(),
-                _ if last.elapsed() > PATIENCE => break,
+                _ if last.elapsed() > patience => break,
                 _ => std::thread::yield_now(),
             }
         }
@@ -71,6 +75,21 @@ mod tests {
         (0..2).for_each(|_| pending.begin());
         pending.end();
         assert_eq!(pending.undone.load(Ordering::Relaxed), 1);
+        assert!(!WAITING.get());
+    }
+
+    #[test]
+    fn the_last_items_of_others_are_waited_for() {
+        let pending = Pending::new(2);
+        std::thread::scope(|scope| {
+            (0..2).for_each(|_| pending.begin());
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(20));
+                pending.end();
+            });
+            pending.end_within(Duration::from_secs(600));
+            assert_eq!(pending.undone.load(Ordering::Relaxed), 0);
+        });
         assert!(!WAITING.get());
     }
 

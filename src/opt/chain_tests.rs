@@ -32,6 +32,14 @@ fn check(model: &Model, inputs: &[Tensor], joined: usize) {
     }
 }
 
+/// The names of the layers that several became.
+fn joined(model: &Model) -> Vec<String> {
+    let compiled = model.compile(&CompileOptions::default()).expect("compiles");
+    let nodes = compiled.compiled().graph().nodes();
+    let kinds = nodes.map(|(_, node)| node.type_name().to_owned());
+    kinds.filter(|kind| kind.contains('+')).collect()
+}
+
 fn add(graph: &mut Builder, kind: &str, inputs: &[Port]) -> Port {
     let name = format!("{kind}{inputs:?}");
     graph.add(&name, kind, "opset1", &[], inputs).expect("fits")
@@ -97,12 +105,8 @@ fn heads_keep_their_own_steps() {
     let out = add(&mut graph, "Negative", &[sum]);
     graph.result("y", out);
     let model = graph.build("sides").expect("fits");
-    let compiled = model.compile(&CompileOptions::default()).expect("compiles");
-    let nodes = compiled.compiled().graph().nodes();
-    let kinds = nodes.map(|(_, node)| node.type_name().to_owned());
-    let kinds: Vec<String> = kinds.filter(|kind| kind.contains('+')).collect();
     assert_eq!(
-        kinds,
+        joined(&model),
         ["MatMul+Add+ReLU", "MatMul+Add+Abs+Multiply+Negative"]
     );
     check(&model, &[numbered(&[4, 6], 3)], 6);
@@ -130,16 +134,12 @@ fn reshaped_heads() {
         }
         graph.result("y", out);
         let model = graph.build("reshaped").expect("fits");
-        let compiled = model.compile(&CompileOptions::default()).expect("compiles");
-        let nodes = compiled.compiled().graph().nodes();
-        let kinds = nodes.map(|(_, node)| node.type_name().to_owned());
-        let kinds: Vec<String> = kinds.filter(|kind| kind.contains("ReLU")).collect();
         let expected = if looked_at {
             "Add+ReLU"
         } else {
             "MatMul+Add+ReLU"
         };
-        assert_eq!(kinds, [expected]);
+        assert_eq!(joined(&model), [expected]);
         let inputs = [numbered(&[6, 4], 2), numbered(&[2, 1, 5], 3)];
         check(&model, &inputs, if looked_at { 8 } else { 4 });
     }

@@ -44,15 +44,13 @@ impl Head {
     }
 
     /// Evaluates the operation, and finishes its output, which has the shape that the steps see.
-    fn eval(&self, io: Io<'_>, rest: &Rest<'_>) -> Result<(), OpError> {
+    fn eval(&self, mut io: Io<'_>, rest: &Rest<'_>) -> Result<(), OpError> {
         let Some([own, seen]) = &self.shapes else {
             return self.op.eval_finishing(io, rest);
         };
-        let Io { inputs, outputs } = io;
-        outputs[0].reshape(own.clone())?;
-        let outputs = &mut *outputs;
-        let done = self.op.eval_finishing(Io { inputs, outputs }, rest);
-        outputs[0].reshape(seen.clone())?;
+        io.outputs[0].reshape(own.clone())?;
+        let done = self.op.eval_finishing(io.reborrow(), rest);
+        io.outputs[0].reshape(seen.clone())?;
         done
     }
 }
