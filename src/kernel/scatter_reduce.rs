@@ -143,7 +143,7 @@ impl<P: Places> Work<'_, P> {
         }
         let mark = self.mark();
         let begin = |start: usize, piece: &mut [C]| match mark {
-            Some(mark) => piece.fill(mark),
+            Some(Mark { element, .. }) => piece.fill(element),
             None => piece.copy_from_slice(&data[start..start + piece.len()]),
         };
         let bytes = match self.reduction {
@@ -198,27 +198,31 @@ impl<P: Places> Work<'_, P> {
 
     /// Where initial values do not count: a neutral element that no updates are reduced to unless one of them is
     /// the same, and that pieces begin with if there are many updates.
-    fn mark<C: Arithmetic>(&self) -> Option<C> {
-        match self.reduction {
-            _ if self.use_init_val || !self.many() => None,
-            Reduction::Sum => C::NOTHING,
-            Reduction::Min | Reduction::Max => Some(self.reduction.neutral()),
-            _ => None,
-        }
+    fn mark<C: Arithmetic>(&self) -> Option<Mark<C>> {
+        let neutral = self.reduction.neutral();
+        let (by, element) = match self.reduction {
+            _ if self.use_init_val || !self.many() => return None,
+            Reduction::Sum => (By::Sum, C::NOTHING?),
+            Reduction::Min => (By::Min, neutral),
+            Reduction::Max => (By::Max, neutral),
+            _ => return None,
+        };
+        Some(Mark { by, element })
     }
 
     /// Applies the updates to a piece of slabs from `first` on, which `data` holds and which is full of a mark:
     /// elements that keep it have met no update, or none that differs from it.
     fn marked<C: Arithmetic>(
         &self,
-        mark: C,
+        mark: Mark<C>,
         first: usize,
         data: &[C],
         updates: &[C],
         piece: &mut Piece<'_, P, C>,
     ) {
         let mut met = Reused::default();
-        self.reduction.combine::<C>(Marked {
+        let (by, mark) = (mark.by, mark.element);
+        by.combine::<C>(Marked {
             updates,
             piece,
             mark,
@@ -271,6 +275,32 @@ impl Reduction {
             Reduction::Min | Reduction::KeptMin => then.with(C::lesser),
             Reduction::Max | Reduction::KeptMax => then.with(C::greater),
             Reduction::Xor => then.with(|a, b| if a == b { C::default() } else { C::ONE }),
+        }
+    }
+}
+
+/// An element that no updates are reduced to unless one is the same.
+#[derive(Clone, Copy)]
+struct Mark<C> {
+    by: By,
+    element: C,
+}
+
+/// The reductions that have a mark.
+#[derive(Clone, Copy)]
+enum By {
+    Sum,
+    Min,
+    Max,
+}
+
+impl By {
+    /// As [`Reduction::combine`].
+    fn combine<C: Arithmetic>(self, mut then: impl Then<C>) {
+        match self {
+            By::Sum => then.with(C::plus),
+            By::Min => then.with(C::lesser),
+            By::Max => then.with(C::greater),
         }
     }
 }

@@ -298,11 +298,14 @@ fn find<T: Pooled, I: PrimInt + WrappingAdd + Send + 'static, O: Index>(
                 out: &mut *out,
                 scratch: by_row,
             };
-            compute(FoundByRows {
-                largest,
-                first,
-                indices: &mut *indices,
-            });
+            let mut rows = indices.chunks_exact_mut(x.output);
+            let mut put = |places: &[i32]| {
+                for (index, &place) in rows.next().into_iter().flatten().zip(places) {
+                    *index = first.plus(place);
+                }
+            };
+            let put = &mut put;
+            compute(FoundByRows { largest, put });
             // Only where nothing is larger than padding the place may be that of padding.
             if out.iter().all(|&x| x > T::LOWEST) {
                 return;

@@ -230,14 +230,14 @@ impl Index for i64 {
     }
 }
 
-/// As [`Largest`], with their indices, counted from `first` on. No window has only padding.
-pub(super) struct Found<'a, T: 'static, O> {
+/// As [`Largest`], with their places in the plane. No window has only padding.
+pub(super) struct Found<'a, T: 'static> {
     pub(super) largest: Largest<'a, T>,
-    pub(super) first: O,
-    pub(super) indices: &'a mut [O],
+    /// Is called with the places of each row.
+    pub(super) put: &'a mut dyn FnMut(&[i32]),
 }
 
-impl<T: Pooled, O: Index> WithSimd for Found<'_, T, O> {
+impl<T: Pooled> WithSimd for Found<'_, T> {
     type Output = ();
 
     #[inline(always)]
@@ -249,7 +249,6 @@ impl<T: Pooled, O: Index> WithSimd for Found<'_, T, O> {
             scratch,
         } = self.largest;
         let [.., x] = window.axes();
-        let (first, mut rest) = (self.first, self.indices);
         let mut starts = Rows::new();
         fold(
             window,
@@ -259,8 +258,6 @@ impl<T: Pooled, O: Index> WithSimd for Found<'_, T, O> {
             T::LOWEST,
             larger,
             |at, out, scratch| {
-                let (indices, more) = std::mem::take(&mut rest).split_at_mut(x.output);
-                rest = more;
                 if or_refuse(try_resize(&mut scratch.indices, x.output, 0)).is_none() {
                     return;
                 }
@@ -274,9 +271,7 @@ impl<T: Pooled, O: Index> WithSimd for Found<'_, T, O> {
                         mark(&x, (line, start), tx, out, found, apart);
                     }
                 }
-                for (index, &found) in indices.iter_mut().zip(&*found) {
-                    *index = first.plus(found);
-                }
+                (self.put)(found);
             },
         );
     }

@@ -46,6 +46,10 @@ const ONE: usize = 2048;
 const NARROW: usize = 16;
 const WIDE: usize = 256;
 
+/// Bytes of an accumulator that a vector holds several of. Integers beyond that are folded one by one, however they are
+/// arranged.
+const WIDEST: usize = 8;
+
 /// The fold that a [`Scalar`] describes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Elementwise<S>(PhantomData<S>);
@@ -338,10 +342,14 @@ fn wide_rows<F: Stream, T: Copy, A: Copy, S: Scalar<T, A>>(
                 *row = &rest[i * stride + k * COLUMNS..][..acc.len()];
             }
             let (acc, rows) = match coming.as_mut() {
+                _ if const { size_of::<A>() > WIDEST } => (acc, rows),
                 None => columns::<16, false, F, T, A, S>(acc, rows, ahead, None),
                 coming => columns::<16, true, F, T, A, S>(acc, rows, ahead, coming),
             };
-            let (acc, rows) = columns::<4, false, F, T, A, S>(acc, rows, ahead, None);
+            let (acc, rows) = match const { size_of::<A>() > WIDEST } {
+                true => (acc, rows),
+                false => columns::<4, false, F, T, A, S>(acc, rows, ahead, None),
+            };
             columns::<1, false, F, T, A, S>(acc, rows, ahead, None);
         }
         rest = rest.get(GROUP * stride..).unwrap_or_default();
@@ -374,6 +382,8 @@ impl<T: Copy, A: Copy, S: Scalar<T, A>> NullaryFnOnce for Runs<'_, T, A, S> {
             2 => short_runs::<2, T, A, S>(acc, data),
             3 => short_runs::<3, T, A, S>(acc, data),
             4 => short_runs::<4, T, A, S>(acc, data),
+            // No vector holds these.
+            _ if const { size_of::<A>() > WIDEST } => long_runs::<1, T, A, S>(acc, data),
             5..32 => long_runs::<1, T, A, S>(acc, data),
             32..128 => long_runs::<4, T, A, S>(acc, data),
             // Accumulators of eight bytes: four vectors of 64.
@@ -392,7 +402,9 @@ impl<T: Copy, A: Copy, S: Scalar<T, A>> NullaryFnOnce for Rows<'_, T, A, S> {
     #[inline(always)]
     fn call(self) {
         let Self(acc, data, stride, far, _) = self;
-        if far && is_recent_amd() && size_of::<T>() * acc.len() >= Near::ahead() {
+        if const { size_of::<A>() > WIDEST } {
+            wide_rows::<Foreseen, T, A, S>(acc, data, stride);
+        } else if far && is_recent_amd() && size_of::<T>() * acc.len() >= Near::ahead() {
             pairs_of_rows::<T, A, S>(acc, data, stride);
         } else if is_amd() && !is_first_zen() {
             wide_rows::<Far, T, A, S>(acc, data, stride);

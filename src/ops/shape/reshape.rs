@@ -163,9 +163,7 @@ fn divide(mut from: Vec<Dimension>, to: Vec<Dimension>) -> Result<Dimension, OpE
     let to: Vec<Dimension> = to
         .into_iter()
         .filter(|&dim| {
-            let same =
-                |other: &Dimension| *other == dim && (dim.is_static() || dim.symbol().is_some());
-            let twin = from.iter().position(same);
+            let twin = from.iter().position(|other| other.is_same(dim));
             if let Some(twin) = twin {
                 from.swap_remove(twin);
                 maybe_empty |= dim.contains(0);
