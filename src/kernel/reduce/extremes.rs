@@ -36,9 +36,11 @@ macro_rules! floats {
         impl Scalar<$T, $T> for $S {
             const IDENTITY: $T = <$T>::NAN;
 
+            const CHOOSES: bool = true;
+
             #[inline(always)]
             fn push(acc: $T, x: $T) -> $T {
-                if x $beyond acc || acc.is_nan() { x } else { acc }
+                if (x $beyond acc) | acc.is_nan() { x } else { acc }
             }
 
             #[inline(always)]

@@ -161,8 +161,37 @@ fn run_in_lanes<const N: usize, F: Stream, T: Copy, A: Copy, S: Scalar<T, A>>(
         }
         width /= 2;
     }
+    let acc = S::merge(acc, lanes[0]);
+    if const { S::CHOOSES } {
+        return run_in_few_lanes::<T, A, S>(acc, rest);
+    }
+    rest.iter().fold(acc, |acc, &x| S::push(acc, x))
+}
+
+/// Folds a short run in eight lanes, and what is left in four of them. Where one of two is chosen, the compiler makes
+/// vectors of these; of additions it makes better ones of [`fold_run`].
+#[inline(always)]
+fn run_in_few_lanes<T: Copy, A: Copy, S: Scalar<T, A>>(acc: A, data: &[T]) -> A {
+    let (rows, mut rest) = data.as_chunks::<8>();
+    let mut lanes = [S::IDENTITY; 8];
+    for row in rows {
+        lanes = push_each(lanes, row, S::push);
+    }
+    let [mut lanes, upper] = [
+        [lanes[0], lanes[1], lanes[2], lanes[3]],
+        [lanes[4], lanes[5], lanes[6], lanes[7]],
+    ];
+    if let Some((row, more)) = rest.split_first_chunk() {
+        lanes = push_each(lanes, row, S::push);
+        rest = more;
+    }
+    for (lane, upper) in lanes.iter_mut().zip(upper) {
+        *lane = S::merge(*lane, upper);
+    }
+    let [a, b, c, d] = lanes;
+    let all = S::merge(S::merge(a, c), S::merge(b, d));
     rest.iter()
-        .fold(S::merge(acc, lanes[0]), |acc, &x| S::push(acc, x))
+        .fold(S::merge(acc, all), |acc, &x| S::push(acc, x))
 }
 
 /// Runs of a length the compiler knows.
@@ -178,6 +207,14 @@ fn long_runs<const N: usize, T: Copy, A: Copy, S: Scalar<T, A>>(acc: &mut [A], d
     let len = data.len() / acc.len();
     for (acc, data) in acc.iter_mut().zip(data.chunks_exact(len)) {
         *acc = fold_run::<N, T, A>([S::IDENTITY, *acc], data, S::push, S::merge);
+    }
+}
+
+#[inline(always)]
+fn runs_in_few_lanes<T: Copy, A: Copy, S: Scalar<T, A>>(acc: &mut [A], data: &[T]) {
+    let len = data.len() / acc.len();
+    for (acc, data) in acc.iter_mut().zip(data.chunks_exact(len)) {
+        *acc = run_in_few_lanes::<T, A, S>(*acc, data);
     }
 }
 
@@ -385,6 +422,7 @@ impl<T: Copy, A: Copy, S: Scalar<T, A>> NullaryFnOnce for Runs<'_, T, A, S> {
             // No vector holds these.
             _ if const { size_of::<A>() > WIDEST } => long_runs::<1, T, A, S>(acc, data),
             5..32 => long_runs::<1, T, A, S>(acc, data),
+            32..128 if const { S::CHOOSES } => runs_in_few_lanes::<T, A, S>(acc, data),
             32..128 => long_runs::<4, T, A, S>(acc, data),
             // Accumulators of eight bytes: four vectors of 64.
             _ if size_of::<A>() > size_of::<T>() => long_runs::<8, T, A, S>(acc, data),

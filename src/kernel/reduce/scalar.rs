@@ -13,6 +13,9 @@ pub(crate) trait Scalar<T, A>: Sync {
     /// What no elements reduce to before [`Scalar::finish`]. Merging it changes nothing.
     const IDENTITY: A;
 
+    /// Whether folding compares floats and keeps one of them.
+    const CHOOSES: bool = false;
+
     /// Folds one more element in.
     fn push(acc: A, x: T) -> A;
 

@@ -140,8 +140,11 @@ fn largest_wherever_it_stands() {
         };
         largest
     }
-    for len in [31, 32, 127, 128, 129, 255, 256, 300, 511, 512, 777] {
-        for at in (0..len).step_by(13).chain([len - 1]) {
+    for len in [
+        31, 32, 45, 47, 64, 127, 128, 129, 255, 256, 300, 511, 512, 777,
+    ] {
+        let step = if len < 128 { 1 } else { 13 };
+        for at in (0..len).step_by(step).chain([len - 1]) {
             let data: Vec<i64> = (0..len as i64).map(|i| i % 50 - (1 << 40)).collect();
             let mut wide = data.clone();
             wide[at] = 7;
